@@ -1,0 +1,1 @@
+"""What Earshot does with what the sources say."""

@@ -1,0 +1,40 @@
+"""A small world: the services' APIs over one scripted story, used by `--demo` and by the tests.
+
+A demo run reads the world as it is a little later than the last one, so that the second run shows what a run is really
+like: few requests, most of them answered "not modified", and only the news in the warehouse.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["demo_sources"]
+
+
+@dataclass(frozen=True)
+class DemoSource:
+    source: Any
+    app: Any
+
+    def connect(self) -> AbstractAsyncContextManager[Any]:
+        import httpx
+
+        from sources.http import connect
+
+        transport = httpx.ASGITransport(app=self.app)
+        return connect(self.source.config.api_url, self.source.headers, transport=transport)
+
+
+def demo_sources(run: int) -> list[DemoSource]:
+    """The world as the demo's run number `run` (from 0) finds it."""
+    from pipelines.demo.github_api import GitHubApp
+    from pipelines.demo.github_world import GitHubWorld
+    from pipelines.demo.story import DOCS, LANTERN, START, Story, beats, demo_time
+    from sources.config import Secret
+    from sources.github import Github, GithubConfig
+
+    world = GitHubWorld(START)
+    Story(world, beats()).play(demo_time(run))
+    app = GitHubApp(world, public_url="https://api.github.com")
+    config = GithubConfig(token=Secret("demo-token"), repos=[LANTERN, DOCS])
+    return [DemoSource(Github(config), app)]

@@ -1,0 +1,146 @@
+"""Rows into the warehouse, with dlt: one pipeline per source, one load package per landing.
+
+A package carries rows and the cursors that they make true. dlt loads table by table and can be killed in between, so
+before anything else a half-loaded package is aborted: that rewinds its cursors, and the next reading lands it again over
+what is there (every table merges by key). Merges run in transactions, which DuckDB's default would not do.
+"""
+
+import contextlib
+import logging
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pendulum
+import pyarrow as pa
+
+from pipelines.warehouse import Home
+from sources.reading import Batch
+from sources.record import Json, Table, fingerprint
+
+os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
+os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
+os.environ.setdefault("NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID", "true")
+os.environ.setdefault("LOAD__TRUNCATE_STAGING_DATASET", "true")  # else every publish copies the last package twice
+
+import dlt  # noqa: E402  reads the environment above when it is imported
+from dlt.destinations import duckdb as duckdb_destination  # noqa: E402
+from dlt.pipeline.exceptions import PipelineStepFailed  # noqa: E402
+
+__all__ = ["Landing", "LandingError"]
+
+log = logging.getLogger("earshot.landing")
+
+
+class LandingError(Exception):
+    """Rows could not be loaded; nothing of them counts, the next run reads them again."""
+
+
+@dataclass
+class Landing:
+    pipeline: Any
+    tables: tuple[Table, ...]
+
+    @classmethod
+    def open(cls, home: Home, source: str, tables: tuple[Table, ...]) -> "Landing":
+        """The source's pipeline, clean: no pending package, and its state as it was committed with the rows."""
+        name = f"earshot_{source}"
+        try:
+            pipeline = _pipeline(home, name, source)
+        except Exception as error:  # dlt raises whatever its torn files make json or its validators raise
+            _set_aside(home.working / name, error)
+            pipeline = _pipeline(home, name, source)
+        return cls(pipeline, tables)
+
+    @property
+    def cursors(self) -> dict[str, dict[str, object]]:
+        """surface → scope → cursor."""
+        resources = self._resources()
+        return {name: dict(state["scopes"]) for name, state in resources.items() if isinstance(state.get("scopes"), dict)}
+
+    def is_shaped(self) -> bool:
+        """Whether the warehouse has all tables as they are declared now."""
+        resources = self._resources()
+        return all(resources.get(t.name, {}).get("shape") == _shape(t) for t in self.tables)
+
+    def land(self, batches: Iterable[Batch]) -> None:
+        """One package: all rows of the batches, each key once, with the last cursor of each surface and scope."""
+        rows: dict[str, list[Any]] = {}
+        cursors: dict[str, dict[str, Json]] = {}
+        for batch in batches:
+            for table, found in batch.rows.items():
+                rows.setdefault(table, []).extend(found)
+            if batch.cursor is not None:
+                cursors.setdefault(batch.surface, {})[batch.scope] = batch.cursor
+        shaped = self._resources()
+        resources = [
+            _resource(table, rows.get(table.name, []), cursors.get(table.name, {}))
+            for table in self.tables
+            if rows.get(table.name) or cursors.get(table.name) or shaped.get(table.name, {}).get("shape") != _shape(table)
+        ]
+        try:
+            self.pipeline.run(_source(self.pipeline.dataset_name, resources))
+        except PipelineStepFailed as failed:
+            cause = failed.__cause__ or failed
+            if self.pipeline.has_pending_data:
+                self.pipeline.abort_packages()
+            raise LandingError(f"loading {self.pipeline.dataset_name} failed: {str(cause).splitlines()[0]:.300}") from failed
+
+    def _resources(self) -> dict[str, Any]:
+        with self.pipeline.managed_state() as state:
+            sources = state.get("sources", {})
+        return sources.get(self.pipeline.dataset_name, {}).get("resources", {})  # type: ignore[no-any-return]
+
+
+def _pipeline(home: Home, name: str, source: str) -> Any:
+    fresh = not (home.working / name).exists()
+    pipeline = dlt.pipeline(
+        name,
+        pipelines_dir=str(home.working),
+        dataset_name=source,
+        destination=duckdb_destination(
+            str(home.warehouse), supports_transactions=True, preferred_loader_file_format="parquet"
+        ),
+    )
+    if pipeline.has_pending_data:
+        log.warning("a killed run left a half-loaded package; it is aborted and read again")
+        pipeline.abort_packages()
+    if fresh and home.warehouse.exists():
+        pipeline.sync_destination()
+    elif not home.warehouse.exists() and not fresh:
+        pipeline.drop()  # cursors without rows: the warehouse was removed, everything is read again
+    return pipeline
+
+
+def _set_aside(folder: Path, error: Exception) -> None:
+    """A torn working directory (power cut) would fail every later run; the state comes back from the warehouse."""
+    aside = folder.with_name(f"{folder.name}.torn-{pendulum.now('UTC').format('YYYYMMDDHHmmss')}")
+    log.warning("dlt's working directory is damaged (%s); moved to %s and rebuilt", type(error).__name__, aside)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.move(folder, aside)
+
+
+def _source(name: str, resources: list[Any]) -> Any:
+    return dlt.source(lambda: resources, name=name, section=name)()
+
+
+def _resource(table: Table, rows: list[Any], cursors: dict[str, Json]) -> Any:
+    def landed() -> Iterator[pa.Table]:
+        state = dlt.current.resource_state(table.name)
+        if state.get("shape") != _shape(table):
+            state["shape"] = _shape(table)
+            yield table.schema.empty_table()  # creates the table: models are built over empty ones too
+        if rows:
+            yield table.arrow(rows)
+        if cursors:
+            state["scopes"] = {**state.get("scopes", {}), **cursors}
+
+    strategy = {"disposition": "merge", "strategy": "insert-only" if table.keeps == "versions" else "delete-insert"}
+    return dlt.resource(landed, name=table.name, primary_key=table.key, write_disposition=strategy)  # type: ignore[call-overload]
+
+
+def _shape(table: Table) -> str:
+    return fingerprint(str(table.schema), table.keeps)

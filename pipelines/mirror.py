@@ -1,0 +1,80 @@
+"""The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
+`ops.authors`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it ended.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import duckdb
+import orjson
+
+from pipelines.ledger import Ledger
+
+__all__ = ["Cursors", "mirror", "mirror_cursors", "set_authors"]
+
+Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
+
+GROWING = {
+    "runs": "run_id BIGINT, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, status VARCHAR, exit_code INTEGER,"
+    " mode VARCHAR, sources VARCHAR, phase VARCHAR, requests BIGINT, not_modified BIGINT, rows_new BIGINT,"
+    " rows_replayed BIGINT, packages BIGINT, published_bytes BIGINT, seconds DOUBLE, error VARCHAR",
+    "requests": "run_id BIGINT, source VARCHAR, scope VARCHAR, scope_name VARCHAR, surface VARCHAR, requests BIGINT,"
+    " pages BIGINT, fetched BIGINT, new BIGINT, replayed BIGINT, not_modified BIGINT, retries BIGINT, bytes BIGINT,"
+    " waited_seconds DOUBLE, lag_seconds DOUBLE",
+}
+WHOLE = {
+    "failures": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, surface VARCHAR, code VARCHAR, message VARCHAR,"
+    " first_run_id BIGINT, last_run_id BIGINT, first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT,"
+    " until_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
+    "quarantine": "source VARCHAR, key VARCHAR, scope VARCHAR, surface VARCHAR, reason VARCHAR, raw VARCHAR,"
+    " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
+}
+CURSORS = (
+    "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
+    " is_complete BOOLEAN, state VARCHAR"
+)
+
+
+def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int) -> None:
+    """As of this publish; the run that publishes is shown as it will end unless publishing itself fails."""
+    for table, columns in GROWING.items():
+        connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
+        known = connection.execute(f"SELECT coalesce(max(run_id), 0) FROM ops.{table}").fetchone()
+        since = known[0] if known else 0  # the last mirrored run was still running then
+        connection.execute(f"DELETE FROM ops.{table} WHERE run_id >= ?", [since])
+        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE run_id >= ?", (since,)))
+    connection.execute("UPDATE ops.runs SET status = ?, exit_code = ? WHERE run_id = ?", [status, exit_code, run_id])
+    for table, columns in WHOLE.items():
+        connection.execute(f"CREATE OR REPLACE TABLE ops.{table} ({columns})")
+        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"))
+
+
+def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, names: Mapping[str, str]) -> None:
+    """What `dlt pipeline earshot_… info` shows, in SQL: written after the rows that the cursors vouch for."""
+    connection.execute(f"CREATE OR REPLACE TABLE ops.cursors ({CURSORS})")
+    rows = [
+        (source, surface, scope, names.get(scope.partition("/")[0], scope), *_shown(cursor))
+        for source, surfaces in cursors.items()
+        for surface, scopes in surfaces.items()
+        for scope, cursor in scopes.items()
+    ]
+    _insert(connection, "cursors", rows)
+
+
+def set_authors(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> None:
+    """Whose words are actionable; empty means everybody's."""
+    connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
+    connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")
+    _insert(connection, "authors", [(login,) for login in authors])
+
+
+def _shown(cursor: object) -> tuple[object, object, bool, str]:
+    state = cursor if isinstance(cursor, dict) else {}
+    is_complete = state.get("complete", state.get("walking") is None) is True
+    return state.get("since"), state.get("newest"), is_complete, orjson.dumps(cursor).decode()
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Iterable[object]]) -> None:
+    values = [tuple(row) for row in rows]
+    if values:
+        marks = ", ".join("?" * len(values[0]))
+        connection.executemany(f"INSERT INTO ops.{table} VALUES ({marks})", values)

@@ -1,0 +1,197 @@
+"""SQL models: orders, builds, checks. A file's path is its name (`feedback/events.sql` → feedback.events); its header
+says what one row is, its key, and how it is kept; comments beside columns become the database's own comments.
+
+A model is a view, or (`kept by: column`) a table of which only the touched part is computed again: the landed tables are
+narrowed to the parents that came in by loads not taken yet, views in between are inlined so that the narrowing reaches
+the tables, and the result replaces these parents' rows. What was taken is remembered by load, not by time: loads can
+commit out of order, and a killed load's rows count too.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import duckdb
+
+from sources.record import Table, fingerprint
+
+__all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models"]
+
+FOLDER = Path(__file__).parent / "models"
+OURS = ("staging", "feedback", "ops")
+
+
+class CheckFailed(Exception):
+    """A model does not keep its own promise; nothing is published."""
+
+
+@dataclass(frozen=True)
+class Model:
+    name: str
+    sql: str
+    header: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def description(self) -> str:
+        return self.header["description"]
+
+    @property
+    def key(self) -> list[str]:
+        return _words(self.header.get("key", ""))
+
+    @property
+    def not_null(self) -> list[str]:
+        return _words(self.header.get("not null", ""))
+
+    @property
+    def kept_by(self) -> str | None:
+        return self.header.get("kept by")
+
+    @cached_property
+    def reads(self) -> set[str]:
+        return set(re.findall(r"\b(?:FROM|JOIN)\s+([a-z_]+\.[a-z_]+)", self.sql))
+
+    @property
+    def column_comments(self) -> dict[str, str]:
+        said = re.findall(r"(\w+),?[ \t]+--[ \t]*(\S.*)$", self.sql, re.M)
+        return {column: comment.strip() for column, comment in said if column.islower()}
+
+
+def read_models(folder: Path = FOLDER) -> list[Model]:
+    """All models, each after those it reads."""
+    models = {m.name: m for m in (_read(path) for path in sorted(folder.glob("*/*.sql")))}
+    order = TopologicalSorter({name: model.reads & models.keys() for name, model in models.items()})
+    return [models[name] for name in order.static_order()]
+
+
+def models_fingerprint(folder: Path = FOLDER) -> str:
+    return fingerprint([(str(path.relative_to(folder)), path.read_text()) for path in sorted(folder.glob("*/*.sql"))])
+
+
+def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool) -> int:
+    """Brings every model up to date; rows replaced in kept tables. `anew`: models or settings changed, all is rebuilt."""
+    models = read_models()
+    for schema in OURS:
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_loads (load_id VARCHAR)")
+    connection.begin()
+    try:
+        tables = {f"{source}.{table.name}": table for source, all_ in landed.items() for table in all_}
+        _untaken(connection, tables, anew=anew)
+        replaced = sum(_build_one(connection, model, models, tables, anew=anew) for model in models)
+        connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
+        connection.commit()
+    except BaseException:
+        connection.rollback()
+        raise
+    return replaced
+
+
+def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true") -> None:
+    """The model's key is unique and what it calls not null is not."""
+    keys = ", ".join(model.key)
+    if keys:
+        doubled = connection.execute(
+            f"SELECT {keys} FROM {model.name} WHERE {where} GROUP BY {keys} HAVING count(*) > 1 LIMIT 1"
+        ).fetchone()
+        if doubled:
+            raise CheckFailed(f"{model.name}: key {keys} is not unique, e.g. {doubled}")
+    for column in [*model.key, *model.not_null]:
+        if connection.execute(f"SELECT 1 FROM {model.name} WHERE ({where}) AND {column} IS NULL LIMIT 1").fetchone():
+            raise CheckFailed(f"{model.name}: {column} is null")
+
+
+def _build_one(
+    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table], *, anew: bool
+) -> int:
+    if model.kept_by and anew:
+        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS {model.sql}")
+        _comment(connection, model, "TABLE")
+        check(connection, model)
+        return _count(connection, model.name)
+    if model.kept_by:
+        column = model.kept_by
+        connection.execute(f"DELETE FROM {model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
+        connection.execute(f"INSERT INTO {model.name} BY NAME {_narrowed(model, models, tables)}")
+        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)")
+        return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
+    if anew:
+        connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
+        _comment(connection, model, "VIEW")
+    return 0
+
+
+def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
+    """TEMP tables `untaken` (loads) and `dirty` (parents that they touched)."""
+    loads = " UNION ".join(f"SELECT DISTINCT _dlt_load_id AS load_id FROM {name}" for name in tables)
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE untaken AS FROM ({loads}) WHERE load_id NOT IN (SELECT load_id FROM ops.taken_loads)"
+    )
+    new = "_dlt_load_id IN (SELECT load_id FROM untaken)"
+    parts = ["SELECT NULL AS parent_key WHERE false"]
+    for name, table in tables.items():
+        if "parent_key" in table.columns:
+            parts.append(f"SELECT parent_key FROM {name} WHERE {new}")
+        elif not anew:  # a scope's own row changed (a rename): all that is said in it shows its name
+            parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN (SELECT scope FROM {name} WHERE {new})")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
+
+
+def _narrowed(model: Model, models: list[Model], tables: Mapping[str, Table]) -> str:
+    """The model's SQL with views inlined and landed tables narrowed to the dirty parents."""
+    import sqlglot
+    from sqlglot import exp
+
+    views = {m.name: m.sql for m in models if not m.kept_by}
+
+    def inline(node: exp.Expression) -> exp.Expression:
+        if not isinstance(node, exp.Table):
+            return node
+        name = f"{node.db}.{node.name}"
+        if name in views:
+            inner: exp.Expression = sqlglot.parse_one(views[name], dialect="duckdb").transform(inline)
+        elif name in tables and "parent_key" in tables[name].columns:
+            narrow = f"SELECT * FROM {name} WHERE parent_key IN (SELECT parent_key FROM dirty)"
+            inner = sqlglot.parse_one(narrow, dialect="duckdb")
+        else:
+            return node
+        return exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(node.alias_or_name)))
+
+    return sqlglot.parse_one(model.sql, dialect="duckdb").transform(inline).sql(dialect="duckdb")
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, model: Model, kind: str) -> None:
+    connection.execute(f"COMMENT ON {kind} {model.name} IS {_quoted(model.description)}")
+    columns = {row[0] for row in connection.execute(f"DESCRIBE {model.name}").fetchall()}
+    for column, comment in model.column_comments.items():
+        if column in columns:
+            connection.execute(f"COMMENT ON COLUMN {model.name}.{column} IS {_quoted(comment)}")
+
+
+def _read(path: Path) -> Model:
+    text = path.read_text(encoding="utf-8")
+    lines = [line[3:] for line in text.split("\n\n", 1)[0].splitlines() if line.startswith("-- ")]
+    header = {"description": ""}
+    for line in lines:
+        name, colon, value = line.partition(": ")
+        if colon and name in ("key", "not null", "kept by"):
+            header[name] = value.strip()
+        else:
+            header["description"] = f"{header['description']} {line}".strip()
+    return Model(f"{path.parent.name}.{path.stem}", text, header)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _count(connection: duckdb.DuckDBPyConnection, what: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM {what}").fetchone()
+    return int(row[0]) if row else 0

@@ -1,0 +1,62 @@
+-- Discussions: one row per thread (a conversation, or the replies to one place in a diff).
+-- key: thread_id
+
+WITH spoken AS (
+    SELECT * FROM feedback.comments WHERE NOT is_system
+),
+
+threads AS (
+    SELECT
+        thread_id,
+        any_value(source) AS source,
+        any_value(scope) AS scope,
+        any_value(scope_name) AS scope_name,
+        any_value(parent_key) AS parent_key,
+        any_value(parent_kind) AS parent_kind,
+        any_value(parent_number) AS parent_number,
+        arg_min(author, created_at) AS opener,
+        arg_min(body, created_at) AS opening_words,
+        arg_min(url, created_at) AS url,
+        arg_max(author, created_at) AS last_author,
+        arg_max(body, created_at) AS last_words,
+        arg_max(is_bot, created_at) AS is_last_a_bot,
+        bool_or(kind IN ('review_comment', 'diff_note')) AS is_resolvable,
+        bool_or(is_actionable) AS is_open,
+        count(*) AS comment_count,
+        count(DISTINCT author) AS participant_count,
+        min(created_at) AS opened_at,
+        max(created_at) AS last_at
+    FROM spoken
+    GROUP BY thread_id
+),
+
+asked AS (
+    SELECT parent_key, author AS parent_author FROM spoken WHERE kind IN ('issue', 'pull_request', 'merge_request')
+)
+
+SELECT
+    threads.thread_id,
+    threads.source,
+    threads.scope,
+    threads.scope_name,
+    threads.parent_key,
+    threads.parent_kind,
+    threads.parent_number,
+    threads.opener,
+    threads.opening_words,
+    threads.last_author,
+    threads.last_words,
+    threads.is_resolvable,
+    CAST(NULL AS BOOLEAN) AS is_resolved,                 -- GitHub's REST API does not tell
+    threads.comment_count,
+    threads.participant_count,
+    threads.opened_at,
+    threads.last_at,
+    CASE                                                  -- whose turn it is; null on what is closed
+        WHEN NOT threads.is_open OR threads.is_last_a_bot THEN NULL
+        WHEN threads.last_author = asked.parent_author THEN 'maintainers'
+        ELSE asked.parent_author
+    END AS waiting_on,
+    threads.url
+FROM threads
+LEFT JOIN asked ON asked.parent_key = threads.parent_key

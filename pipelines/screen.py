@@ -1,0 +1,168 @@
+"""What a person sees of a run: live progress on a terminal, plain lines in a log, a summary at the end; one JSON envelope
+for programs. Names and messages come from other people, so control characters never reach the terminal.
+"""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from pipelines.warehouse import Home
+
+if TYPE_CHECKING:
+    from pipelines.sync import Report, SourceReport, Watch
+
+__all__ = ["Plain", "progress", "safe", "summary"]
+
+
+def safe(text: str) -> str:
+    """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
+    hidden = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {0x0A, 0x09}
+    return text.translate({code: "\ufffd" for code in hidden})
+
+
+class Plain:
+    """For logs and pipes: one line when a phase begins."""
+
+    def __init__(self, as_json: bool = False) -> None:
+        self.as_json, self._phase = as_json, ""
+
+    @contextmanager
+    def watching(self) -> Iterator["Watch"]:
+        from pipelines.sync import Watch
+
+        yield Watch(on_change=self.show)
+
+    def show(self, watch: "Watch") -> None:
+        if watch.phase != self._phase and not self.as_json:
+            print(f"{watch.phase} …", file=sys.stderr, flush=True)
+        self._phase = watch.phase
+
+    def failed(self, code: str, message: str, exit_code: int) -> int:
+        if self.as_json:
+            _envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
+        else:
+            print(f"earshot: {safe(message)}", file=sys.stderr)
+        return exit_code
+
+
+class Live(Plain):
+    """For terminals: a line that lives while the run does."""
+
+    @contextmanager
+    def watching(self) -> Iterator["Watch"]:
+        from rich.console import Console
+        from rich.live import Live as RichLive
+
+        from pipelines.sync import Watch
+
+        watch, started = Watch(), time.monotonic()
+        with RichLive(
+            console=Console(stderr=True), refresh_per_second=8, transient=True,
+            get_renderable=lambda: _line(watch, time.monotonic() - started),
+        ):  # fmt: skip
+            yield watch
+
+
+def progress(as_json: bool) -> Plain:
+    return Live() if sys.stderr.isatty() and not as_json else Plain(as_json)
+
+
+def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
+    if as_json:
+        _envelope(report.exit_code in (0, 3), _data(report), {"exit_code": report.exit_code, "run_id": report.run_id})
+        return
+    for source in report.sources:
+        print(_read(source, {kind: n for (name, kind), n in report.new_events.items() if name == source.source}))
+        for problem in source.problems:
+            name = source.names.get(problem.scope, problem.scope)
+            print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
+        if source.quarantined:
+            print(f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs")
+    if report.error:
+        print(f"  ! {safe(report.error)}")
+    print(f"\n{_ending(report, home)}\n{_next_steps(home, demo)}")
+
+
+def _read(source: "SourceReport", news: dict[str, int]) -> str:
+    said = ", ".join(f"{n:,} {_plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1]))
+    marked = source.rows.get("deletions", 0)
+    gone = f"; {marked} marked as deleted" if marked else ""
+    quota = f"; {source.quota_left:,} of {source.quota:,} left this hour" if source.quota and source.quota_left else ""
+    saved = f", {source.not_modified} of them free (not modified)" if source.not_modified else ""
+    waited = f"; waited {source.waited:.0f} s for limits" if source.waited >= 1 else ""
+    scopes = f"{source.scopes} {_plural('scope', source.scopes)}"
+    return (
+        f"{source.source}  read {scopes}: {said or 'nothing new'}{gone}\n"
+        f"        cost {source.requests} {_plural('request', source.requests)}{saved}{quota}{waited}"
+    )
+
+
+def _plural(kind: str, count: int) -> str:
+    word = kind.replace("_", " ")
+    return word if count == 1 else f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
+def _ending(report: "Report", home: Home) -> str:
+    if report.published_bytes is None:
+        return f"Nothing changed: the warehouse is as it was. {report.seconds:.1f} s"
+    size, total = report.published_bytes / 2**20, sum(report.new_events.values())
+    return f"{total:,} new events published to {_shown_path(home.published)} ({size:.1f} MB copied) in {report.seconds:.1f} s"
+
+
+def _next_steps(home: Home, demo: bool) -> str:
+    where = f" --pipelines-dir {_shown_path(home.working)}"
+    again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
+    return (
+        f"Open it:  python -c \"import duckdb; duckdb.connect('{_shown_path(home.published)}', read_only=True)"
+        '.sql(\'SELECT kind, scope_name, author, body FROM feedback.events ORDER BY created_at DESC LIMIT 10\').show()"\n'
+        f"Cursors:  dlt pipeline{where} earshot_github info{again}"
+    )
+
+
+def _shown_path(path: Any) -> str:
+    from pathlib import Path
+
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _line(watch: "Watch", seconds: float) -> str:
+    parts = []
+    for name, reading in watch.readings.items():
+        requests = sum(t.requests for t in reading.tallies.values())
+        fetched = sum(t.fetched for t in reading.tallies.values())
+        parts.append(f"{name}: {requests:,} requests, {fetched:,} rows read, {watch.landed.get(name, 0):,} landed")
+    return f"{watch.phase} · {' · '.join(parts) or '…'} · {seconds:.0f} s"
+
+
+def _data(report: "Report") -> dict[str, Any]:
+    return {
+        "run_id": report.run_id,
+        "seconds": round(report.seconds, 3),
+        "published_bytes": report.published_bytes,
+        "new_events": {f"{source} {kind}": count for (source, kind), count in report.new_events.items()},
+        "error": report.error,
+        "sources": [
+            {
+                "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,
+                "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
+                "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
+                "problems": [
+                    {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
+                     "until": p.until and p.until.to_iso8601_string()} for p in s.problems
+                ],
+            }
+            for s in report.sources
+        ],
+    }  # fmt: skip
+
+
+def _envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
+    error = {"error": {"code": meta.pop("code"), "message": meta.pop("message")}} if "code" in meta else {}
+    print(orjson.dumps({"ok": ok, "data": data, **error, "meta": meta}).decode())

@@ -1,0 +1,90 @@
+"""The project's settings, and the one place that knows which sources there are."""
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sources.config import ConfigError, Secret, Settings, read_settings, refuse_unknown, section
+
+__all__ = ["EarshotConfig", "configured", "data_dir", "load", "usual_token"]
+
+SOURCES = ("github",)
+
+
+@dataclass(frozen=True)
+class EarshotConfig:
+    data_dir: str = "data"
+    timeout_seconds: float = 30.0
+    max_retries: int = 3
+    sweep_hours: float = 24.0
+    safe_backfill_hours: float = 24.0
+    authors: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HttpSource:
+    """A source reached over HTTP as it is configured."""
+
+    source: Any
+    config: EarshotConfig
+
+    def connect(self) -> AbstractAsyncContextManager[Any]:
+        from sources.http import connect
+
+        return connect(
+            self.source.config.api_url,
+            self.source.headers,
+            timeout=self.config.timeout_seconds,
+            max_retries=self.config.max_retries,
+        )
+
+
+def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Settings, EarshotConfig]:
+    settings = read_settings(folder / ".dlt", environ)
+    named = settings.get("sources", {})
+    if isinstance(named, dict):
+        refuse_unknown("[sources]", named, SOURCES)
+    return settings, section(settings, "earshot", EarshotConfig)
+
+
+def data_dir(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the data lies: EARSHOT_DATA, else `[earshot] data_dir`, below the project."""
+    if environ.get("EARSHOT_DATA"):
+        return Path(environ["EARSHOT_DATA"]).expanduser().resolve()
+    return (folder / section(read_settings(folder / ".dlt", environ), "earshot", EarshotConfig).data_dir).resolve()
+
+
+def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...] = ()) -> list[HttpSource]:
+    """The sources that have something to read, or those named (which then must have)."""
+    found = []
+    for name in names or SOURCES:
+        source = _source(name, settings)
+        if source.scopes():
+            found.append(HttpSource(source, config))
+        elif names:
+            raise ConfigError(f"[sources.{name}] names nothing to read yet; set it in .dlt/config.toml")
+    if not found:
+        raise ConfigError(
+            "nothing to read yet: set [sources.github] repos = [\"owner/name\"] in .dlt/config.toml,"
+            " or try `python pipelines/run.py --demo`"
+        )
+    return found
+
+
+def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:
+    """The service's own environment variable, where our key is not set. Only for the service's own host."""
+    table = dict(settings.get("sources", {}).get(name, {}))  # type: ignore[attr-defined]
+    if not table.get("token") and environ.get(variable):
+        table["token"] = Secret(environ[variable])
+    return {**settings, "sources": {**settings.get("sources", {}), name: table}}  # type: ignore[dict-item]
+
+
+def _source(name: str, settings: Settings) -> Any:
+    if name == "github":
+        from sources.github import Github, GithubConfig
+
+        return Github(section(usual_token(settings, name, "GITHUB_TOKEN"), f"sources.{name}", GithubConfig))
+    raise ConfigError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")

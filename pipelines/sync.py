@@ -1,0 +1,322 @@
+"""One run, top to bottom: lock → read → land → settle → models → publish.
+
+Sources are read side by side; all that touches dlt or DuckDB happens in one worker thread, one landing at a time, while
+the reading goes on. A landing commits whatever prefix of the batches has arrived, every few thousand rows, so a killed
+first read goes on where it was. What was landed and not yet published is remembered before it is landed: a run that is
+killed in between is finished by the next one, also if that finds nothing new.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import duckdb
+import pendulum
+import pyarrow as pa
+
+from pipelines import mirror, models
+from pipelines.landing import Landing, LandingError
+from pipelines.ledger import Ledger
+from pipelines.warehouse import Home, PublishError
+from sources.http import Api
+from sources.reading import Batch, Problem, Reading, Source
+from sources.record import Row, fingerprint
+
+__all__ = ["Connected", "Options", "Report", "SourceReport", "Watch", "sync"]
+
+log = logging.getLogger("earshot.sync")
+
+CHUNK_ROWS = 10_000
+
+
+class Connected(Protocol):
+    """A configured source and how to reach it."""
+
+    @property
+    def source(self) -> Source: ...
+
+    def connect(self) -> AbstractAsyncContextManager[Api]: ...
+
+
+@dataclass(frozen=True)
+class Options:
+    full: bool = False
+    sweep: bool = False
+    sweep_hours: float = 24.0
+    safe_backfill_hours: float = 24.0
+    authors: Sequence[str] = ()
+    chunk_rows: int = CHUNK_ROWS
+
+
+@dataclass
+class SourceReport:
+    source: str
+    scopes: int = 0
+    requests: int = 0
+    not_modified: int = 0
+    fetched: int = 0
+    rows: dict[str, int] = field(default_factory=dict)
+    replayed: int = 0
+    packages: int = 0
+    waited: float = 0.0
+    quota_left: int | None = None
+    quota: int | None = None
+    swept: bool = False
+    quarantined: int = 0
+    problems: list[Problem] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Report:
+    run_id: int
+    sources: list[SourceReport]
+    seconds: float = 0.0
+    published_bytes: int | None = None
+    new_events: dict[tuple[str, str], int] = field(default_factory=dict)  # (source, kind) → versions not seen before
+    error: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done · 1 failed · 3 some scopes failed, the rest landed."""
+        problems = sum(len(s.problems) for s in self.sources)
+        if self.error or (problems and not any(_got_anything(s) for s in self.sources)):
+            return 1
+        return 3 if problems or any(s.quarantined for s in self.sources) else 0
+
+
+@dataclass
+class Watch:
+    """What a screen may look at while the run goes on."""
+
+    phase: str = "starting"
+    readings: dict[str, Reading] = field(default_factory=dict)
+    landed: dict[str, int] = field(default_factory=dict)
+    on_change: Callable[["Watch"], None] = lambda watch: None
+
+    def at(self, phase: str) -> None:
+        self.phase = phase
+        self.on_change(self)
+
+
+async def sync(home: Home, sources: Sequence[Connected], options: Options, watch: Watch | None = None) -> Report:
+    """Holds the lock, reads everything once, publishes. Raises `Locked` when another run is at it."""
+    watch, started = watch or Watch(), time.monotonic()
+    with home.lock(), Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
+        mode = "full" if options.full else "sweep" if options.sweep else "bulk"
+        run_id = ledger.begin(mode, [c.source.name for c in sources])
+        run = Run(home, ledger, run_id, options, worker, watch)
+        report = Report(run_id, [])
+        try:
+            report.sources = list(await asyncio.gather(*(run.read_source(connected) for connected in sources)))
+            await run.publish(report)
+        except (LandingError, PublishError, models.CheckFailed) as error:
+            report.error = str(error)
+        except asyncio.CancelledError:
+            ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)
+            raise
+        except BaseException as error:
+            ledger.finish(run_id, "failed", 1, phase=watch.phase, error=f"{type(error).__name__}: {error}"[:500])
+            raise
+        report.seconds = time.monotonic() - started
+        ledger.finish(run_id, _STATUS[report.exit_code], report.exit_code, phase=watch.phase, error=report.error, **_totals(report))
+        return report
+
+
+@dataclass
+class Run:
+    home: Home
+    ledger: Ledger
+    run_id: int
+    options: Options
+    worker: ThreadPoolExecutor
+    watch: Watch
+    landings: dict[str, Landing] = field(default_factory=dict)
+
+    async def work(self, job: Callable[..., Any], *args: Any) -> Any:
+        """A job in the one thread that may touch dlt and DuckDB."""
+        return await asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
+
+    async def read_source(self, connected: Connected) -> SourceReport:
+        source, ledger = connected.source, self.ledger
+        landing: Landing = await self.work(Landing.open, self.home, source.name, source.tables)
+        self.landings[source.name] = landing
+        kept = {row["key"] for row in ledger.quarantined(source.name)}
+        async with connected.connect() as api:
+            intake = Intake(self, source, landing)
+            reading = self.watch.readings[source.name] = intake.reading = Reading(
+                api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
+                safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
+            )  # fmt: skip
+            self.watch.at("reading")
+            await source.read(reading)
+            await source.retry(reading, [dict(row) for row in ledger.quarantined(source.name, due=True)])
+            await intake.land()
+            if intake.packages or reading.sweep or ledger.open_failures(source.name):
+                suspects = await self.work(_suspects, self.home, source, reading)
+                if suspects:
+                    self.watch.at("settling")
+                    await source.settle(reading, suspects)
+                    await intake.land()
+        return self._record(source, reading, intake)
+
+    async def publish(self, report: Report) -> None:
+        """Models and the readers' file, if anything changed since they were last made."""
+        anew = self._settings_changed()
+        if self.ledger.fact("unpublished") or anew or not self.home.published.exists():
+            self.watch.at("models")
+            await self.work(self._build, anew is not None, report)
+            self.watch.at("publishing")
+            report.published_bytes = await self.work(self.home.publish)
+            if anew:
+                self.ledger.learn("settings", anew)
+            self.ledger.learn("unpublished", "")
+        self.watch.at("done")
+
+    def _build(self, anew: bool, report: Report) -> None:
+        with duckdb.connect(str(self.home.warehouse)) as connection:
+            mirror.set_authors(connection, self.options.authors)
+            before = _event_counts(connection)
+            models.build(connection, {n: l.tables for n, l in self.landings.items()}, anew=anew)
+            after = _event_counts(connection)
+            report.new_events = {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
+            self.ledger.note(self.run_id, **_totals(report))
+            mirror.mirror(connection, self.ledger, self.run_id, _STATUS[report.exit_code], report.exit_code)
+            names = {scope: name for s in report.sources for scope, name in s.names.items()}
+            mirror.mirror_cursors(connection, {n: l.cursors for n, l in self.landings.items()}, names)
+            connection.execute("CHECKPOINT")
+
+    def _settings_changed(self) -> str | None:
+        now = fingerprint(models.models_fingerprint(), sorted(self.options.authors))
+        return now if now != self.ledger.fact("settings") else None
+
+    def _sweeps(self, name: str, landing: Landing) -> bool:
+        """Asked for, or due. A first read sees everything anyway."""
+        last = self.ledger.fact(f"swept {name}")
+        if last is None or not landing.cursors:
+            return False
+        at = pendulum.parse(last)
+        assert isinstance(at, pendulum.DateTime)
+        return self.options.sweep or pendulum.now("UTC") >= at.add(seconds=int(self.options.sweep_hours * 3600))
+
+    def _record(self, source: Source, reading: Reading, intake: "Intake") -> SourceReport:
+        ledger, name = self.ledger, source.name
+        for tally in reading.tallies.values():
+            tally.replayed = max(0, tally.fetched - tally.new)
+        ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
+        ledger.record_problems(self.run_id, name, reading.problems, reading.names)
+        ledger.heal(name, reading.healed)
+        if (reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full) and not reading.problems:
+            ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
+        tallies, quota = reading.tallies.values(), reading.api.quota
+        return SourceReport(
+            source=name, scopes=len(source.scopes()), requests=sum(t.requests for t in tallies),
+            not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
+            rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
+            waited=max((t.waited for t in tallies), default=0.0), quota_left=quota and quota.remaining,
+            quota=quota and quota.limit, swept=reading.sweep, quarantined=len(reading.quarantined),
+            problems=reading.problems, names=reading.names,
+        )  # fmt: skip
+
+
+@dataclass
+class Intake:
+    """Batches of one source on their way into the warehouse."""
+
+    run: Run
+    source: Source
+    landing: Landing
+    reading: Reading | None = None
+    pending: list[Batch] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    packages: int = 0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def take(self, batch: Batch) -> None:
+        """Readers that are too fast wait here while a full chunk is landed."""
+        self.pending.append(batch)
+        if self._waiting() >= self.run.options.chunk_rows:
+            async with self._turn:
+                if self._waiting() >= self.run.options.chunk_rows:
+                    await self._land()
+
+    async def land(self) -> None:
+        """Lands what is left. Cursors that differ by an ETag alone wait for company: an unchanged run writes nothing."""
+        async with self._turn:
+            saved = self.landing.cursors
+            if not self.landing.is_shaped() or any(_is_news(batch, saved) for batch in self.pending):
+                await self._land()
+            self.pending.clear()
+
+    async def _land(self) -> None:
+        batches, self.pending = self.pending, []
+        assert self.reading is not None
+        self.run.ledger.keep_raw(self.source.name, self.reading.quarantined.values())
+        self.run.ledger.learn("unpublished", str(self.run.run_id))
+        await self.run.work(self.landing.land, batches)
+        self.packages += 1
+        for batch in batches:
+            for table, found in batch.rows.items():
+                self.rows[table] = self.rows.get(table, 0) + len(found)
+        self.run.watch.landed[self.source.name] = sum(self.rows.values())
+        self.run.watch.on_change(self.run.watch)
+
+    def _waiting(self) -> int:
+        return sum(batch.size for batch in self.pending)
+
+
+def _is_news(batch: Batch, saved: dict[str, dict[str, object]]) -> bool:
+    if batch.size:
+        return True
+    known = saved.get(batch.surface, {}).get(batch.scope)
+    if batch.cursor is None or not isinstance(known, dict):
+        return batch.cursor is not None
+    return {**batch.cursor, "etag": None} != {**known, "etag": None}
+
+
+def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
+    sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
+    columns: list[list[Any]] = [list(column) for column in zip(*sighted, strict=True)] or [[], [], []]
+    types = (pa.string(), pa.string(), pa.int64())
+    with duckdb.connect(str(home.warehouse)) as connection:
+        connection.register(
+            "sighted", pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)})
+        )
+        swept = [list(part) for part in zip(*reading.sightings, strict=True)] or [[], []]
+        connection.register("swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)}))
+        result = connection.execute(source.suspects, source.suspect_values)
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+_STATUS = {0: "done", 1: "failed", 3: "partial"}
+
+
+def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int]:
+    try:
+        rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY ALL").fetchall()
+    except duckdb.CatalogException:
+        return {}
+    return {(source, kind): count for source, kind, count in rows}
+
+
+def _got_anything(source: SourceReport) -> bool:
+    """Whether any scope of the source was read: a failed repository fails alone."""
+    failed = {problem.scope for problem in source.problems}
+    return source.scopes > len(failed)
+
+
+def _totals(report: Report) -> dict[str, object]:
+    return {
+        "requests": sum(s.requests for s in report.sources), "not_modified": sum(s.not_modified for s in report.sources),
+        "rows_new": sum(sum(s.rows.values()) for s in report.sources),
+        "rows_replayed": sum(s.replayed for s in report.sources), "packages": sum(s.packages for s in report.sources),
+        "published_bytes": report.published_bytes, "seconds": report.seconds,
+    }  # fmt: skip
+
+

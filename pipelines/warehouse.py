@@ -1,0 +1,97 @@
+"""Where the data lives, who may write it, and how readers get to see it.
+
+DuckDB lets one process in at a time, and an open reader would keep the run out. So the run owns `warehouse.duckdb`, and
+readers open `published.duckdb`, which is replaced whole and atomically: a reader that holds the old file keeps it.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pendulum
+
+__all__ = ["Home", "Locked", "PublishError"]
+
+
+class Locked(Exception):
+    """Another run holds the lock."""
+
+
+class PublishError(Exception):
+    """Readers could not be given the new state; they keep the old one, the next run publishes."""
+
+
+@dataclass(frozen=True)
+class Home:
+    """The data directory. Files in it are private to the user."""
+
+    path: Path
+
+    @property
+    def warehouse(self) -> Path:
+        return self.path / "warehouse.duckdb"
+
+    @property
+    def published(self) -> Path:
+        return self.path / "published.duckdb"
+
+    @property
+    def control(self) -> Path:
+        return self.path / "control.sqlite"
+
+    @property
+    def working(self) -> Path:
+        """dlt's working directories: `dlt pipeline --pipelines-dir <this> NAME info`."""
+        return self.path / "dlt"
+
+    def create(self) -> None:
+        self.path.mkdir(parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Single flight. The kernel drops the lock with its holder, however that ends."""
+        self.create()
+        with open(self.path / "earshot.lock", "a+", encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Locked(_holder(self.path / "earshot.lock")) from None
+            file.truncate(0)
+            file.write(json.dumps({"pid": os.getpid(), "since": pendulum.now("UTC").to_iso8601_string()}))
+            file.flush()
+            yield
+
+    def publish(self) -> int:
+        """Copies the closed, checkpointed warehouse for readers; bytes copied. The one cost that grows with history."""
+        partial = self.published.with_suffix(".partial")
+        try:
+            with open(self.warehouse, "rb") as source, open(partial, "wb") as target:
+                shutil.copyfileobj(source, target, 8 * 2**20)
+                target.flush()
+                os.fsync(target.fileno())
+            os.replace(partial, self.published)
+        except OSError as error:
+            partial.unlink(missing_ok=True)
+            raise PublishError(f"could not publish {self.published}: {error.strerror}; readers keep the last state") from None
+        folder = os.open(self.path, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+        return self.published.stat().st_size
+
+
+def _holder(path: Path) -> str:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+        since = pendulum.parse(held["since"])
+        assert isinstance(since, pendulum.DateTime)
+        return f"another run holds {path} (process {held['pid']}, for {since.diff_for_humans(absolute=True)})"
+    except (OSError, ValueError, KeyError):
+        return f"another run holds {path}"

@@ -1,0 +1,151 @@
+"""How far a list has been read, and what its overlap window held.
+
+`since` is what the next run asks for: the newest row's time less the overlap, because a row can become visible late and
+several rows share a second. `window` remembers (id → version) of the rows at or after `since`, so that re-reading them
+yields only differences. Filtering the overlap by a cursor instead would throw away exactly the late rows it is for.
+
+The ETag vouches for one page, so it is kept only if that page was the whole answer to the very question that the next
+run will ask: a changed walk ends by asking it. A 304 then means that nothing happened at all. A window that overflows a
+page could never be vouched for; once its rows are old (twice the overlap) it is closed behind its newest row.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from pendulum import DateTime
+
+from sources.paging import Ask, Page, Sight, Sighting, Window, walk
+from sources.record import Json, Unreadable, instant, maybe, text
+
+__all__ = ["BadCursor", "Cursor", "Found", "follow", "load"]
+
+CONFIRMATIONS = 3
+
+
+class BadCursor(Exception):
+    """A saved cursor that cannot be believed."""
+
+
+Seen = tuple[DateTime, str]
+
+
+@dataclass(frozen=True)
+class Found:
+    """New rows, the cursor that they make true, and the ids of those that changed within one instant: which of two
+    versions with one time is the later is known only now."""
+
+    items: list[Json]
+    cursor: "Cursor"
+    rivals: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Cursor:
+    since: DateTime | None = None
+    newest: DateTime | None = None
+    window: dict[str, Seen] = field(default_factory=dict)
+    etag: str | None = None
+    complete: bool = False
+
+    def json(self) -> Json:
+        return {
+            "since": self.since and self.since.to_iso8601_string(),
+            "newest": self.newest and self.newest.to_iso8601_string(),
+            "window": {id_: [moment.to_iso8601_string(), version] for id_, (moment, version) in self.window.items()},
+            "etag": self.etag,
+            "complete": self.complete,
+        }
+
+
+def load(saved: object, *, now: DateTime, floor: DateTime | None) -> Cursor:
+    """The saved cursor, or a new one at `floor` (the configured start). Raises `BadCursor` for one not to be believed."""
+    if saved is None:
+        return Cursor(since=floor)
+    try:
+        if not isinstance(saved, dict):
+            raise Unreadable("not a cursor")
+        since, newest = (maybe(instant, saved.get(name)) for name in ("since", "newest"))
+        window = {id_: (instant(moment), text(version)) for id_, (moment, version) in saved["window"].items()}
+        etag = maybe(text, saved.get("etag"))
+    except (Unreadable, KeyError, ValueError, TypeError, AttributeError) as error:
+        raise BadCursor(f"{type(error).__name__}: {error}") from None
+    latest = max(filter(None, (since, newest)), default=now)
+    if latest > now.add(days=1):
+        raise BadCursor(f"it lies in the future: {latest}")
+    return Cursor(since, newest, window, etag, saved.get("complete") is True)
+
+
+async def follow(
+    ask: Ask, sight: Sight, cursor: Cursor, *, overlap: timedelta, size: int = 100, seeks: bool = True, reread: bool = False
+) -> AsyncIterator[Found]:
+    """What is new since `cursor`, with the cursor that is right once these rows have landed. Nothing new: nothing.
+
+    With `reread` the list is read from its beginning and every row is yielded; the cursor never goes back. A list that
+    cannot be sorted by time (`seeks=False`) is whole or nothing: no part of it tells how far it was read.
+    """
+    told, pages = cursor, 0
+    asked = None if reread else cursor.since
+    first = await ask(Window(asked, size=size), cursor.etag if cursor.complete and not reread else None)
+    if first.answer.not_modified:
+        return
+    async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
+        pages += 1
+        fresh = page.items if reread else _differences(page, sight, cursor)
+        rivals = _rivals(page, sight, cursor)
+        cursor = _advance(cursor, page, sight, overlap)
+        if fresh:
+            told = replace(cursor, etag=None, complete=False) if seeks else told
+            yield Found(fresh, told, rivals)
+    cursor = replace(cursor, complete=True)
+    whole = first if pages == 1 and cursor.since == asked else None
+    async for found in _confirm(ask, sight, cursor, overlap, size, whole):
+        if found.items or found.cursor != told:
+            told = found.cursor
+            yield found
+
+
+async def _confirm(
+    ask: Ask, sight: Sight, cursor: Cursor, overlap: timedelta, size: int, answered: Page | None
+) -> AsyncIterator[Found]:
+    """Asks the next run's question once, for the ETag that lets it cost nothing; its rows are read like any others."""
+    for _ in range(CONFIRMATIONS):
+        asked = cursor.since
+        page, answered = answered or await ask(Window(asked, size=size), None), None
+        fresh, rivals = _differences(page, sight, cursor), _rivals(page, sight, cursor)
+        cursor = _advance(cursor, page, sight, overlap)
+        whole = not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
+        if not whole and not fresh and cursor.newest and page.answer.date >= cursor.newest + 2 * overlap:
+            cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})
+        settled = whole and cursor.since == asked
+        cursor = replace(cursor, etag=page.answer.etag if settled else None)
+        yield Found(fresh, cursor, rivals)
+        if settled or (cursor.since == asked and not fresh):
+            return
+
+
+def _differences(page: Page, sight: Sight, cursor: Cursor) -> list[Json]:
+    """Rows that the window does not know; rows it could not place were reported when the walk met them."""
+    return [item for item in page.items if _unknown(sight(item), cursor)]
+
+
+def _unknown(sighting: Sighting, cursor: Cursor) -> bool:
+    known = cursor.window.get(str(sighting.id))
+    return known is None or known[1] != sighting.version
+
+
+def _rivals(page: Page, sight: Sight, cursor: Cursor) -> frozenset[str]:
+    sightings = [s for s in map(sight, page.items) if _unknown(s, cursor)]
+    return frozenset(str(s.id) for s in sightings if (known := cursor.window.get(str(s.id))) and known[0] == s.moment)
+
+
+def _advance(cursor: Cursor, page: Page, sight: Sight, overlap: timedelta) -> Cursor:
+    """Moves to the newest row less the overlap, never back, never past the server's own clock."""
+    placed = [(str(s.id), (s.moment, s.version)) for s in map(sight, page.items) if s.moment]
+    if not placed:
+        return cursor
+    newest = max(min(moment, page.answer.date) for _, (moment, _) in placed)
+    newest = max(newest, cursor.newest or newest)
+    since = max(newest - overlap, cursor.since or newest - overlap)
+    window = {id_: seen for id_, seen in (cursor.window | dict(placed)).items() if seen[0] >= since}
+    return replace(cursor, newest=newest, since=since, window=window)

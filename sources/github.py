@@ -1,0 +1,192 @@
+"""GitHub: issues, pull requests, and the three kinds of comment on them.
+
+Cost    five conditional requests a repository when nothing happened, whatever its history: repository-wide lists, not
+        one per PR. A repository in `pulls` is read per named PR instead, for those who follow a few of a giant's.
+Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `since` (sources/cursor.py).
+        pull_requests: no `since` exists; newest first, down to the last complete walk's newest less the overlap.
+        reviews: no list of their own; read with their pull request whenever that changed.
+Tables  repositories (id), issues (id; pull requests are issues too), openers, issue_comments, review_comments, reviews
+        (id, version), review_comment_anchors (id), pull_requests (id), deletions (kind, id), thread_checks (parent_key)
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from pendulum import DateTime
+
+from sources import github_rows as rows
+from sources.config import ConfigError, Secret
+from sources.cursor import Found, follow
+from sources.github_pulls import pull_requests, pulls_with_reviews
+from sources.github_repository import (
+    Repository, comment_rows, issue_rows, look_up, review_comment_rows, sight_by,
+)  # fmt: skip
+from sources.github_settle import SUSPECTS, retry, settle
+from sources.http import Failure
+from sources.paging import Ask
+from sources.reading import Batch, Reading, side_by_side
+from sources.record import Json, Row, Unreadable, fingerprint, instant
+
+__all__ = ["Github", "GithubConfig"]
+
+REPOSITORIES_AT_ONCE = 8
+Shapes = Callable[[Found], dict[str, list[Row]]]
+
+
+@dataclass(frozen=True)
+class GithubConfig:
+    api_url: str = "https://api.github.com"
+    token: Secret = Secret()
+    repos: list[str] = field(default_factory=list)
+    pulls: dict[str, list[int]] = field(default_factory=dict)
+    since: str = ""
+    overlap_seconds: int = 120
+
+    def __post_init__(self) -> None:
+        for name in [*self.repos, *self.pulls]:
+            if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+                raise ConfigError(f"[sources.github] repos: {name!r} is not of the form owner/name")
+        if self.overlap_seconds < 1:
+            raise ConfigError("[sources.github] overlap_seconds: at least 1, or same-second edits are lost")
+        self.floor  # noqa: B018  a wrong date is refused at once
+
+    @property
+    def floor(self) -> DateTime | None:
+        """The configured start. An epoch `since` would return an empty list: before 1971 means from the beginning."""
+        try:
+            start = instant(self.since if "T" in self.since else f"{self.since}T00:00:00Z") if self.since else None
+        except Unreadable:
+            raise ConfigError(f"[sources.github] since: {self.since!r} is not a date like 2025-01-31") from None
+        return start if start and start.year > 1970 else None
+
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(seconds=self.overlap_seconds)
+
+
+@dataclass
+class Github:
+    config: GithubConfig
+    name: str = "github"
+    tables: tuple[rows.Table, ...] = rows.TABLES
+    suspects: str = SUSPECTS
+    _read: dict[str, Repository] = field(default_factory=dict)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        token = {"authorization": f"Bearer {self.config.token}"} if self.config.token else {}
+        return {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28", **token}
+
+    def scopes(self) -> list[str]:
+        named = {name.lower(): name for name in self.config.repos}
+        return [*named.values(), *(name for name in self.config.pulls if name.lower() not in named)]
+
+    async def read(self, reading: Reading) -> None:
+        await side_by_side((self._repository(reading, name) for name in self.scopes()), REPOSITORIES_AT_ONCE)
+
+    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
+        await settle(self._read, suspects)
+
+    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
+        await retry(self._read, quarantined)
+
+    @property
+    def suspect_values(self) -> dict[str, object]:
+        return {"floor": self.config.floor}
+
+    async def _repository(self, reading: Reading, name: str) -> None:
+        try:
+            repo = await look_up(reading, name)
+        except Failure as failure:
+            reading.fail(name.lower(), "repository", failure)
+            return
+        self._read[repo.scope] = repo
+        pulls = {key.lower(): numbers for key, numbers in self.config.pulls.items()}.get(name.lower())
+        if pulls is not None:
+            await side_by_side((self._one_pull(repo, number) for number in sorted(set(pulls))), REPOSITORIES_AT_ONCE)
+            return
+        surfaces = {
+            "issues": issues(repo, self.config),
+            "pull_requests": pull_requests(repo, self.config.overlap, self.config.floor),
+            "issue_comments": issue_comments(repo, self.config),
+            "review_comments": review_comments(repo, self.config),
+        }
+        await side_by_side((reading.surface(s, repo.scope, batches) for s, batches in surfaces.items()), len(surfaces))
+
+    async def _one_pull(self, repo: Repository, number: int) -> None:
+        surfaces = {
+            "issues": opener(repo, number),
+            "pull_requests": pull_request(repo, number),
+            "issue_comments": issue_comments(repo, self.config, number),
+            "review_comments": review_comments(repo, self.config, number),
+        }
+        for surface, batches in surfaces.items():
+            await repo.reading.surface(surface, repo.scope, batches)
+
+
+async def issues(repo: Repository, config: GithubConfig) -> AsyncIterator[Batch]:
+    """All issues and pull requests, as /issues tells them; the sweep reads them all, for the counts of their comments."""
+    ask = repo.asks("issues", "issues", state="all", sort="updated", direction="asc")
+    async for batch in _follow(repo, "issues", ask, rows.issue_version, lambda found: issue_rows(repo, found.items), config,
+                               reread=repo.reading.sweep):  # fmt: skip
+        yield batch
+
+
+async def issue_comments(repo: Repository, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+    """Conversation comments, of the repository or of one PR (whose list cannot be sorted by time)."""
+    path = f"issues/{number}/comments" if number else "issues/comments"
+    order = {} if number else {"sort": "updated", "direction": "asc"}
+
+    ask = repo.asks("issue_comments", path, **order)
+    async for batch in _follow(repo, "issue_comments", ask, rows.comment_version,
+                               lambda found: comment_rows(repo, found.items, found.rivals), config, number=number):  # fmt: skip
+        yield batch
+
+
+async def review_comments(repo: Repository, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+    """Comments on diffs. No list counts them, so the sweep reads all and compares ids."""
+    path = f"pulls/{number}/comments" if number else "pulls/comments"
+    ask = repo.asks("review_comments", path, sort="updated", direction="asc")
+    async for batch in _follow(repo, "review_comments", ask, rows.comment_version,
+                               lambda found: review_comment_rows(repo, found.items, found.rivals), config,
+                               number=number, reread=repo.reading.sweep and not number):  # fmt: skip
+        yield batch
+
+
+async def opener(repo: Repository, number: int) -> AsyncIterator[Batch]:
+    async for issue, cursor in _changed(repo, "issues", f"issues/{number}", number):
+        yield Batch("issues", f"{repo.scope}/{number}", issue_rows(repo, [issue]), cursor)
+
+
+async def pull_request(repo: Repository, number: int) -> AsyncIterator[Batch]:
+    async for pull, cursor in _changed(repo, "pull_requests", f"pulls/{number}", number):
+        yield Batch("pull_requests", f"{repo.scope}/{number}", await pulls_with_reviews(repo, [pull]), cursor)
+
+
+async def _changed(repo: Repository, surface: str, path: str, number: int) -> AsyncIterator[tuple[Json, Json]]:
+    """A single record, if it changed, with its ETag as cursor."""
+    saved = repo.reading.raw_cursor(surface, f"{repo.scope}/{number}")
+    known = saved if isinstance(saved, dict) else {}
+    answer = await repo.get(surface, path, etag=known.get("etag"))
+    if not answer.not_modified:
+        record = repo.record(path, answer)
+        shown = fingerprint(repr(record))
+        if shown != known.get("shown"):
+            yield record, {"etag": answer.etag, "shown": shown}
+
+
+async def _follow(
+    repo: Repository, surface: str, ask: Ask, version: Callable[[Json], str], shape: Shapes, config: GithubConfig,
+    *, number: int | None = None, reread: bool = False,
+) -> AsyncIterator[Batch]:  # fmt: skip
+    scope = f"{repo.scope}/{number}" if number else repo.scope
+    start = repo.reading.cursor(surface, scope, now=repo.now, floor=config.floor)
+    seeks, sight, seen = number is None or surface != "issue_comments", sight_by(version), set[int]()
+    async for found in follow(ask, sight, start, overlap=config.overlap, seeks=seeks, reread=reread):
+        if reread:
+            seen.update(item["id"] for item in found.items if isinstance(item.get("id"), int))
+        yield Batch(surface, scope, shape(found), found.cursor.json())
+    if reread:
+        repo.reading.sightings[surface, repo.scope] = seen

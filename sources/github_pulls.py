@@ -1,0 +1,184 @@
+"""Pull requests with their reviews: the list without `since`, and single ones.
+
+The list is walked newest first, down to what the last complete walk had seen. A pull request that is edited meanwhile
+moves to the head, behind our back; its new time is later than this walk's beginning, so the next run finds it. A killed
+first walk goes on where it was: rows only ever move down. Reviews have no list of their own and no `updated_at`; they
+are read whole whenever their pull request changed, and `reviews_read_for` says for which state of it.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import pendulum
+from pendulum import DateTime
+
+from sources import github_rows as rows
+from sources.github_repository import PER_PAGE, Repository, sight_by
+from sources.http import Failure
+from sources.paging import Ask, Page, Sighting, Window, walk
+from sources.reading import Batch
+from sources.record import Json, Row, Unreadable, fingerprint, instant, integer, maybe, text
+
+__all__ = ["pull_requests", "pulls_with_reviews"]
+
+log = logging.getLogger("earshot.github")
+
+SIDE_BY_SIDE = 10
+TOO_DEEP = 422  # GitHub ends deep lists so; what lies behind is found by number (github_settle.py)
+
+sight = sight_by(rows.pull_version)
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """`newest` of the last complete walk; while the first walk lasts, how many rows it covered and its own newest."""
+
+    newest: DateTime | None = None
+    window: dict[str, str] = field(default_factory=dict)
+    etag: str | None = None
+    covered: int = 0
+    walking: DateTime | None = None
+
+    def json(self) -> Json:
+        newest, walking = (moment and moment.to_iso8601_string() for moment in (self.newest, self.walking))
+        return {"newest": newest, "window": self.window, "etag": self.etag, "covered": self.covered, "walking": walking}
+
+
+def load(saved: object, now: DateTime) -> Watermark:
+    """The saved watermark. One that cannot be believed means a walk from the beginning: there is no `since` to bound it."""
+    if saved is None:
+        return Watermark()
+    try:
+        if not isinstance(saved, dict):
+            raise Unreadable("not a watermark")
+        newest, walking = maybe(instant, saved.get("newest")), maybe(instant, saved.get("walking"))
+        if any(moment and moment > now.add(days=1) for moment in (newest, walking)):
+            raise Unreadable("it lies in the future")
+        window = {id_: text(version) for id_, version in saved["window"].items()}
+        return Watermark(newest, window, maybe(text, saved["etag"]), integer(saved["covered"]), walking)
+    except (Unreadable, KeyError, AttributeError) as error:
+        log.warning("cursor_invalid surface=pull_requests: %s; reset", error)
+        return Watermark()
+
+
+async def pull_requests(repo: Repository, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
+    mark = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now)
+    if mark.newest is None:
+        async for mark, found in _first_walk(repo, mark, overlap, floor):
+            yield Batch("pull_requests", repo.scope, found, mark.json())
+    async for caught_up, found in _catch_up(repo, mark, overlap):
+        yield Batch("pull_requests", repo.scope, found, caught_up and caught_up.json())
+
+
+async def _first_walk(
+    repo: Repository, mark: Watermark, overlap: timedelta, floor: DateTime | None
+) -> AsyncIterator[tuple[Watermark, dict[str, list[Row]]]]:
+    """From the newest to the oldest (or the configured start), committing how far it came."""
+    start = max(0, mark.covered - PER_PAGE)
+    covered, walking, seen = start, mark.walking, dict[str, tuple[DateTime, str]]()
+    try:
+        async for page in walk(_asks(repo), sight, seeks=False, start=start):
+            moments = _moments(page)
+            if moments and not walking:
+                walking = min(max(moments), page.answer.date)
+            covered += len(page.items)
+            seen |= {str(s.id): (s.moment, s.version) for s in map(sight, page.items) if s.moment}
+            wanted = [item for item in page.items if _not_before(sight(item), floor)]
+            mark = replace(mark, covered=covered, walking=walking)
+            yield mark, await pulls_with_reviews(repo, wanted)
+            if floor and moments and moments[-1] < floor:
+                break
+    except Failure as failure:
+        if failure.status != TOO_DEEP or covered < 100 * PER_PAGE:
+            raise
+        log.info("%s: the list of pull requests ends at %d; older ones are read by number", repo.name, covered)
+    newest = walking or floor or pendulum.from_timestamp(0)
+    yield Watermark(newest, {id_: version for id_, (moment, version) in seen.items() if moment >= newest - overlap}), {}
+
+
+async def _catch_up(
+    repo: Repository, mark: Watermark, overlap: timedelta
+) -> AsyncIterator[tuple[Watermark | None, dict[str, list[Row]]]]:
+    """From the head down to the watermark less the overlap; the watermark moves after the whole walk only."""
+    assert mark.newest
+    ask, floor = _asks(repo), mark.newest - overlap
+    first = await ask(Window(None, size=PER_PAGE), mark.etag)
+    if first.answer.not_modified:
+        return
+    newest = max([mark.newest, *(min(moment, first.answer.date) for moment in _moments(first))])
+    window: dict[str, str] = {}
+    async for page in walk(ask, sight, seeks=False, first=first):
+        sightings = [sight(item) for item in page.items]
+        window |= {str(s.id): s.version for s in sightings if s.moment and s.moment >= newest - overlap}
+        recent = [item for item, s in zip(page.items, sightings, strict=True) if _not_before(s, floor)]
+        changed = [item for item in recent if mark.window.get(str(sight(item).id)) != sight(item).version]
+        if changed:
+            yield None, await pulls_with_reviews(repo, changed)
+        if len(recent) < len(page.items):
+            break
+    caught_up = Watermark(newest, window, first.answer.etag)
+    if caught_up != mark:
+        yield caught_up, {}
+
+
+async def pulls_with_reviews(repo: Repository, pulls: list[Json]) -> dict[str, list[Row]]:
+    """Rows of these pull requests and all their reviews. A pull request whose reviews could not be read says so."""
+    gate = asyncio.Semaphore(SIDE_BY_SIDE)
+
+    async def one(pull: Json) -> tuple[bool, list[Row]]:
+        async with gate:
+            return await _reviews(repo, pull)
+
+    read = await asyncio.gather(*map(one, pulls))
+    complete = {id(pull): ok for pull, (ok, _) in zip(pulls, read, strict=True)}
+
+    def row(pull: Json) -> Row:
+        return rows.pull_request_row(pull, repo.scope, repo.name, repo.now, complete[id(pull)])
+
+    shaped = repo.reading.shape(repo.scope, "pull_requests", pulls, row)
+    reviews = [review for _, found in read for review in found]
+    latest = [rows.latest_row("review", review) for review in reviews]  # no time tells an edited review from itself
+    return {"pull_requests": shaped, "reviews": reviews, "latest_versions": latest}
+
+
+async def _reviews(repo: Repository, pull: Json) -> tuple[bool, list[Row]]:
+    number = pull.get("number")
+    if not isinstance(number, int):
+        return False, []
+    try:
+        found = [
+            item
+            async for page in walk(repo.asks("reviews", f"pulls/{number}/reviews"), _sight_review, seeks=False)
+            for item in page.items
+            if item.get("state") != "PENDING"  # a draft of the token's owner: not said yet
+        ]
+    except Failure as failure:
+        if failure.code in ("AUTH_FAILED", "RATE_LIMITED"):
+            raise
+        repo.reading.fail(repo.scope, f"reviews of #{number}", failure)
+        return False, []
+
+    def row(review: Json) -> Row:
+        return rows.review_row(review, repo.scope, repo.name, number, repo.now)
+
+    shaped = repo.reading.shape(repo.scope, "reviews", found, row)
+    return len(shaped) == len(found), shaped
+
+
+def _asks(repo: Repository) -> Ask:
+    return repo.asks("pull_requests", "pulls", state="all", sort="updated", direction="desc")
+
+
+def _sight_review(review: Json) -> Sighting:
+    return Sighting(str(review.get("id")), fingerprint(repr(review)), None)
+
+
+def _moments(page: Page) -> list[DateTime]:
+    return [s.moment for s in map(sight, page.items) if s.moment]
+
+
+def _not_before(sighting: Sighting, floor: DateTime | None) -> bool:
+    return floor is None or sighting.moment is None or sighting.moment >= floor

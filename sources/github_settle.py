@@ -1,0 +1,210 @@
+"""What does not add up on GitHub, and how it is settled: deletions, pull requests that a list missed, unread reviews.
+
+A deleted comment vanishes silently. What remains is a count (`comments` of an issue) or its absence from a complete
+list. So the landed tables themselves say what is suspect, and a suspect stays one until its thread was read again whole:
+nothing to remember between runs, nothing to forget. A thread whose count disagrees for good (GitHub counts what it hides)
+is asked once per disagreement.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
+
+import orjson
+
+from sources import github_rows as rows
+from sources.github_pulls import pulls_with_reviews
+from sources.github_repository import Repository, comment_rows, issue_rows, review_comment_rows, sight_by
+from sources.http import Failure
+from sources.paging import walk
+from sources.reading import Batch, quarantine_key, side_by_side
+from sources.record import Json, Row, integer
+
+__all__ = ["SUSPECTS", "retry", "settle"]
+
+AT_ONCE = 10
+Shaped = dict[str, list[Row]]
+
+# `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
+SUSPECTS = """
+WITH deleted AS (SELECT kind, id FROM github.deletions WHERE is_deleted),
+held AS (
+    SELECT c.parent_key, count(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS live,
+           list(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS ids, list(DISTINCT c.id) FILTER (WHERE d.id IS NOT NULL) AS marked
+    FROM github.issue_comments AS c LEFT JOIN deleted AS d ON d.kind = 'issue_comment' AND d.id = c.id
+    GROUP BY c.parent_key
+),
+known AS (
+    SELECT i.* FROM github.issues AS i
+    LEFT JOIN deleted AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id WHERE d.id IS NULL
+)
+SELECT 'comments' AS task, i.scope, i.number, i.id, i.is_pull_request, i.comment_count AS remote_count, h.ids, h.marked
+FROM known AS i LEFT JOIN held AS h ON h.parent_key = i.parent_key
+LEFT JOIN github.thread_checks AS k ON k.parent_key = i.parent_key
+WHERE i.comment_count <> coalesce(h.live, 0) AND (k.parent_key IS NULL OR k.remote_count <> i.comment_count
+      OR k.listed_count <> coalesce(h.live, 0)) AND ($floor IS NULL OR i.created_at >= $floor)
+UNION ALL
+SELECT 'pull_request', i.scope, i.number, i.id, true, 0, NULL, NULL
+FROM known AS i LEFT JOIN github.pull_requests AS p ON p.parent_key = i.parent_key
+WHERE i.is_pull_request AND (p.id IS NULL OR (p.updated_at < i.updated_at AND p.seen_at < i.seen_at)
+      OR p.reviews_read_for IS DISTINCT FROM p.updated_at)
+UNION ALL
+SELECT 'reviews', p.scope, p.number, p.id, true, 0, list(DISTINCT r.id), NULL
+FROM github.pull_requests AS p JOIN swept AS s ON s.surface = 'issues' AND s.scope = p.scope
+LEFT JOIN github.reviews AS r ON r.parent_key = p.parent_key AND r.id NOT IN (SELECT id FROM deleted WHERE kind = 'review')
+WHERE p.state = 'open' GROUP BY p.scope, p.number, p.id
+UNION ALL
+SELECT 'issue', i.scope, i.number, i.id, i.is_pull_request, 0, NULL, NULL
+FROM known AS i JOIN swept AS s ON s.surface = 'issues' AND s.scope = i.scope
+LEFT JOIN sighted AS g ON g.surface = 'issues' AND g.scope = i.scope AND g.id = i.id
+WHERE g.id IS NULL AND ($floor IS NULL OR i.updated_at >= $floor)
+UNION ALL
+SELECT 'review_comments', c.scope, c.number, 0, true, 0, list(DISTINCT c.id), NULL
+FROM github.review_comments AS c JOIN swept AS s ON s.surface = 'review_comments' AND s.scope = c.scope
+LEFT JOIN sighted AS g ON g.surface = 'review_comments' AND g.scope = c.scope AND g.id = c.id
+LEFT JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
+WHERE g.id IS NULL AND d.id IS NULL AND ($floor IS NULL OR c.updated_at >= $floor) GROUP BY c.scope, c.number
+"""
+
+
+async def settle(repositories: Mapping[str, Repository], suspects: list[Row]) -> None:
+    """Reads every suspect of the repositories that this run could read; the others stay suspect."""
+    jobs = []
+    for suspect in suspects:
+        repo = repositories.get(str(suspect["scope"]))
+        if repo:
+            jobs.append(repo.reading.surface("rechecks", repo.scope, TASKS[str(suspect["task"])](repo, suspect)))
+    await side_by_side(jobs, AT_ONCE)
+
+
+async def retry(repositories: Mapping[str, Repository], quarantined: list[Row]) -> None:
+    """Each record that could not be parsed, asked for again by itself."""
+    jobs = []
+    for record in quarantined:
+        repo = repositories.get(str(record["scope"]))
+        if repo and record["surface"] in SINGLE:
+            again = _again(repo, str(record["surface"]), orjson.loads(str(record["raw"])))
+            jobs.append(repo.reading.surface("rechecks", repo.scope, again))
+    await side_by_side(jobs, AT_ONCE)
+
+
+async def _again(repo: Repository, surface: str, kept: Json) -> AsyncIterator[Batch]:
+    path, by, rows_of = SINGLE[surface]
+    if not isinstance(kept.get(by), int):
+        return  # nothing to ask for it by; the list brings it again when it changes, or with --full
+    try:
+        found = await repo.one("rechecks", path.format(kept[by]))
+    except Failure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+        repo.reading.healed.add(quarantine_key(surface, repo.scope, kept))
+        return
+    yield Batch("rechecks", repo.scope, await rows_of(repo, [found]))
+
+
+async def comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+    """The whole thread again: what is listed is kept, what we hold and is not listed is gone."""
+    number = integer(suspect["number"])
+    try:
+        found = await _listed(repo, f"issues/{number}/comments")
+    except Failure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+        async for batch in issue(repo, suspect):
+            yield batch
+        return
+    listed = {integer(item["id"]) for item in found if isinstance(item.get("id"), int)}
+    check = {
+        "parent_key": rows.parent_key(repo.scope, number), "scope": repo.scope, "number": number,
+        "remote_count": suspect["remote_count"], "listed_count": len(listed), "checked_at": repo.now,
+    }  # fmt: skip
+    marks = _marks(repo, "issue_comment", number, _ids(suspect, "ids") - listed, _ids(suspect, "marked") & listed)
+    yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": marks, "thread_checks": [check]})
+
+
+async def pull_request(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+    """One pull request that the list did not bring, or whose reviews could not be read."""
+    try:
+        pull = await repo.one("rechecks", f"pulls/{suspect['number']}")
+    except Failure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+        async for batch in issue(repo, suspect):
+            yield batch
+        return
+    yield Batch("rechecks", repo.scope, await pulls_with_reviews(repo, [pull]))
+
+
+async def reviews(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+    """The sweep's look at an open pull request: reviews edited, dismissed or gone without its time moving."""
+    number = integer(suspect["number"])
+    found = await _listed(repo, f"pulls/{number}/reviews")
+    listed = {item["id"] for item in found}
+    shaped = repo.reading.shape(
+        repo.scope, "reviews", [item for item in found if item.get("state") != "PENDING"],
+        lambda review: rows.review_row(review, repo.scope, repo.name, number, repo.now),
+    )  # fmt: skip
+    gone = _ids(suspect, "ids") - {integer(id_) for id_ in listed}
+    latest = [rows.latest_row("review", review) for review in shaped]
+    marks = _marks(repo, "review", number, gone, set())
+    yield Batch("rechecks", repo.scope, {"reviews": shaped, "latest_versions": latest, "deletions": marks})
+
+
+async def issue(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+    """Absent from one answer; only if it answers 404 by itself too, while its repository is readable, is it gone."""
+    number, id_ = integer(suspect["number"]), integer(suspect["id"])
+    kind = "pull_request" if suspect["is_pull_request"] else "issue"
+    try:
+        found = await repo.one("rechecks", f"issues/{number}")
+    except Failure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+        cause = f"answers {failure.status}"
+    else:
+        if str(found.get("url", "")).endswith(f"/{number}"):
+            yield Batch("rechecks", repo.scope, {"issues": repo.shape("issues", [found], rows.issue_row)})
+            return
+        cause = "moved to another repository"
+    yield Batch("rechecks", repo.scope, {"deletions": [rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)]})
+
+
+async def review_comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+    """Absent from the complete list that the sweep has just read."""
+    gone = _ids(suspect, "ids")
+    yield Batch(
+        "rechecks", repo.scope, {"deletions": _marks(repo, "review_comment", integer(suspect["number"]), gone, set())}
+    )
+
+
+async def _plain(shape: Callable[[Repository, list[Json]], Shaped], repo: Repository, found: list[Json]) -> Shaped:
+    return shape(repo, found)
+
+
+SINGLE: dict[str, tuple[str, str, Callable[[Repository, list[Json]], Awaitable[Shaped]]]] = {
+    "issues": ("issues/{}", "number", partial(_plain, issue_rows)),
+    "pull_requests": ("pulls/{}", "number", pulls_with_reviews),
+    "issue_comments": ("issues/comments/{}", "id", partial(_plain, comment_rows)),
+    "review_comments": ("pulls/comments/{}", "id", partial(_plain, review_comment_rows)),
+}
+
+TASKS = {
+    "comments": comments, "pull_request": pull_request, "reviews": reviews, "issue": issue,
+    "review_comments": review_comments,
+}  # fmt: skip
+
+
+async def _listed(repo: Repository, path: str) -> list[Json]:
+    sight = sight_by(lambda item: repr(item))
+    return [item async for page in walk(repo.asks("rechecks", path), sight, seeks=False) for item in page.items]
+
+
+def _marks(repo: Repository, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:
+    mark = (kind, repo.scope, number, repo.now)
+    return [
+        *(rows.deletion_row(mark[0], id_, *mark[1:], "no longer listed") for id_ in sorted(gone)),
+        *(rows.deletion_row(mark[0], id_, *mark[1:], "listed again", gone=False) for id_ in sorted(back)),
+    ]
+
+
+def _ids(suspect: Row, column: str) -> set[int]:
+    ids = suspect[column]
+    return {integer(id_) for id_ in ids} if isinstance(ids, list) else set()

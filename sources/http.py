@@ -1,0 +1,249 @@
+"""The one HTTP client: auth, retries, limits, ETags, decoding. Names no service.
+
+The rule for every answer: complete and of the right shape, or a `Failure`. A 200 that carries HTML or half a JSON text
+is retried and then fails; it never looks like an empty list. A limit stops all workers of the host at once; a short one
+is waited for, a long one fails with the instant it ends, so that the cursor stays and the next run goes on. The token
+is sent to its own scheme, host and port only, whatever a link or a redirect says.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+import httpx
+import orjson
+import stamina
+from pendulum import DateTime
+
+from sources.limits import Quota, limit_wait, quota, server_time
+
+__all__ = ["Answer", "Api", "Failure", "Params", "Tally", "connect"]
+
+log = logging.getLogger("earshot.http")
+
+Params = Mapping[str, str | int]
+Code = Literal["AUTH_FAILED", "NOT_FOUND", "RATE_LIMITED", "TIMEOUT", "FETCH_ERROR"]
+
+MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
+MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
+MAX_LIMITS = 3  # limits in a row for one request
+MAX_REDIRECTS = 5
+
+
+class Failure(Exception):
+    """A read that did not happen, as one line for people and a code for programs."""
+
+    def __init__(self, code: Code, message: str, *, until: DateTime | None = None, status: int | None = None) -> None:
+        super().__init__(message)
+        self.code, self.until, self.status = code, until, status
+
+
+class Passing(Failure):
+    """A failure that may be gone at the next try."""
+
+
+@dataclass
+class Tally:
+    """What one surface cost: the numbers behind `ops.requests`."""
+
+    requests: int = 0
+    pages: int = 0
+    not_modified: int = 0
+    retries: int = 0
+    bytes: int = 0
+    waited: float = 0.0
+    fetched: int = 0
+    new: int = 0
+    replayed: int = 0
+    lag_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: httpx.Headers
+    body: bytes
+    data: object
+    url: httpx.URL
+    next_link: str | None
+
+    @property
+    def not_modified(self) -> bool:
+        return self.status == 304
+
+    @property
+    def etag(self) -> str | None:
+        return self.headers.get("etag")
+
+    @property
+    def date(self) -> DateTime:
+        return server_time(self.headers)
+
+
+@dataclass
+class Api:
+    """One service on one host. All workers share its connections and its pause."""
+
+    client: httpx.AsyncClient
+    base: httpx.URL
+    timeout: float = 30.0
+    max_retries: int = 3
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    quota: Quota | None = None
+    tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
+    _paused_until: float = 0.0
+    _blocked: Failure | None = field(default=None)
+
+    async def get(
+        self, path: str, params: Params | None = None, *, etag: str | None = None, tally: Tally | None = None
+    ) -> Answer:
+        url, tally = self.own(path), tally or Tally()
+        for _ in range(MAX_LIMITS + 1):
+            answer = await self._patient(url, params, etag, tally)
+            wait = limit_wait(answer.status, answer.headers, answer.body)
+            if wait is None:
+                return _accepted(answer)
+            self._pause(wait, answer.headers)
+        raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; later runs go on from here")
+
+    def own(self, path: str) -> httpx.URL:
+        """`path` on this host; refuses any other origin, because the token would go with it."""
+        url = httpx.URL(str(self.base).rstrip("/") + path) if path.startswith("/") else httpx.URL(path)
+        if (url.scheme, url.host, url.port) != (self.base.scheme, self.base.host, self.base.port):
+            raise Failure("FETCH_ERROR", f"{self.base.host} points to another host ({url.host!r:.80}); not followed")
+        return url
+
+    async def _patient(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
+        """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
+        async for attempt in stamina.retry_context(
+            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
+        ):
+            with attempt:
+                tally.retries += attempt.num > 1
+                await self._unblocked(tally)
+                return await self._send(url, params, etag, tally)
+        raise AssertionError("a retry loop ends by return or raise")
+
+    async def _send(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
+        headers = {"if-none-match": etag} if etag else {}
+        for _ in range(MAX_REDIRECTS + 1):
+            tally.requests += 1
+            try:
+                async with asyncio.timeout(self.timeout):
+                    async with self.client.stream("GET", url, params=params, headers=headers) as response:
+                        body = await _bounded(response)
+            except (TimeoutError, httpx.TimeoutException):
+                raise Passing("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
+            except httpx.HTTPError as error:
+                raise Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip()) from None
+            tally.bytes += len(body)
+            tally.not_modified += response.status_code == 304
+            seen = quota(response.headers)
+            self.quota = self.quota if seen.remaining is None else seen
+            if not response.has_redirect_location:
+                return _decoded(response, body)
+            url, params = self.own(str(response.url.join(response.headers["location"]))), None
+        raise Failure("FETCH_ERROR", f"{self.base.host} redirects in circles")
+
+    def _pause(self, wait: float, headers: Mapping[str, str]) -> None:
+        """Stops every worker of this host: for a while, or (a long limit) until a later run."""
+        until = server_time(headers).add(seconds=int(wait + 0.999))
+        if wait > MAX_PAUSE:
+            self._blocked = Failure(
+                "RATE_LIMITED",
+                f"{self.base.host}: limit exhausted until {until.to_datetime_string()} UTC; the next run goes on from here",
+                until=until,
+            )
+            raise self._blocked
+        log.warning("rate limited by %s: all requests wait %.0f s", self.base.host, wait)
+        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + wait)
+
+    async def _unblocked(self, tally: Tally) -> None:
+        if self._blocked:
+            raise self._blocked
+        wait = self._paused_until - asyncio.get_running_loop().time()
+        if wait > 0:
+            tally.waited += wait
+            await self.sleep(wait)
+
+
+@asynccontextmanager
+async def connect(
+    url: str,
+    headers: Mapping[str, str],
+    *,
+    timeout: float = 30.0,
+    max_retries: int = 3,
+    transport: httpx.AsyncBaseTransport | None = None,
+) -> AsyncIterator[Api]:
+    """An `Api` for as long as the block lasts. `transport` lets the demo world answer in process."""
+    async with httpx.AsyncClient(
+        headers={"user-agent": "earshot", "accept": "application/json", **headers},
+        http2=url.startswith("https:"),
+        timeout=timeout,
+        limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
+        transport=transport,
+        follow_redirects=False,
+    ) as client:
+        yield Api(client, httpx.URL(url), timeout, max_retries)
+
+
+async def _bounded(response: httpx.Response) -> bytes:
+    chunks, size = [], 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > MAX_BYTES:
+            raise Failure("FETCH_ERROR", f"{response.url.host}: an answer of more than {MAX_BYTES >> 20} MiB; refused")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _decoded(response: httpx.Response, body: bytes) -> Answer:
+    """The answer with its data; raises for what may pass at the next try (5xx, a 200 that is not JSON)."""
+    status, host, data = response.status_code, response.url.host, None
+    if status >= 500:
+        raise Passing("FETCH_ERROR", f"{host} answered {status}", status=status)
+    if response.is_success:
+        kind = response.headers.get("content-type", "")
+        if "json" not in kind:
+            raise Passing("FETCH_ERROR", f"{host} answered {status} with {kind or 'no type'!r} instead of JSON")
+        try:
+            data = _decode(body)
+        except ValueError as error:
+            raise Passing("FETCH_ERROR", f"{host} answered {status} with broken JSON: {error}") from None
+    link = response.links.get("next", {}).get("url")
+    return Answer(status, response.headers, body, data, response.url, link)
+
+
+def _accepted(answer: Answer) -> Answer:
+    """The answer if it is one; else the `Failure` that its status means."""
+    status, host, path = answer.status, answer.url.host, answer.url.path
+    if status == 304 or 200 <= status < 300:
+        return answer
+    if status == 401:
+        raise Failure("AUTH_FAILED", f"{host} refuses the token (401); is it set, valid, not expired?", status=401)
+    if status == 403:
+        raise Failure("AUTH_FAILED", f"{host} forbids {path} (403); the token may lack access", status=403)
+    if status in (404, 410, 451):
+        raise Failure("NOT_FOUND", f"{path} not found on {host} ({status}), or the token cannot see it", status=status)
+    raise Failure("FETCH_ERROR", f"{host} answered {status} for {path}: {_message(answer.body)}", status=status)
+
+
+def _decode(body: bytes) -> object:
+    """orjson, and for what it refuses but JSON allows (lone surrogates), the standard library."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return json.loads(body)
+
+
+def _message(body: bytes) -> str:
+    try:
+        data = _decode(body)
+    except ValueError:
+        return ascii(body[:80].decode("utf-8", "replace"))
+    return ascii(str(data.get("message", ""))[:160]) if isinstance(data, dict) else "an error"

@@ -1,0 +1,162 @@
+"""One reading of one source: what it needs, what it yields, what went wrong.
+
+A surface (one list of one scope) is an async generator of batches. A `Batch` carries rows and the cursor that is right
+once these rows have landed, so whatever prefix of the batches is committed, cursor and rows agree. A surface that fails
+is recorded by name and the others go on; what it had yielded stays, its cursor moves no further.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pendulum import DateTime
+
+from sources import cursor as cursors
+from sources.cursor import BadCursor, Cursor
+from sources.http import Api, Failure, Tally
+from sources.record import Json, Row, Table, Unreadable, fingerprint
+
+__all__ = ["Batch", "Problem", "Quarantined", "Reading", "Source"]
+
+log = logging.getLogger("earshot")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows for tables, and the cursor of (surface, scope) that they make true."""
+
+    surface: str
+    scope: str
+    rows: Mapping[str, list[Row]]
+    cursor: Json | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.rows.values()))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that was not read, for the ledger, the exit code and people."""
+
+    scope: str
+    surface: str
+    code: str
+    message: str
+    until: DateTime | None = None
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A record that could not be parsed, kept raw."""
+
+    scope: str
+    surface: str
+    key: str
+    reason: str
+    raw: Json
+
+
+@dataclass
+class Reading:
+    api: Api
+    emit: Callable[[Batch], Awaitable[None]]
+    saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
+    full: bool = False
+    sweep: bool = False
+    safe_backfill_hours: float = 24.0
+    problems: list[Problem] = field(default_factory=list)
+    quarantined: dict[str, Quarantined] = field(default_factory=dict)
+    tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
+    sightings: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # complete re-reads: surface, scope → ids
+    open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
+    healed: set[str] = field(default_factory=set)  # of these, what could be read after all
+    names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
+
+    def tally(self, surface: str, scope: str) -> Tally:
+        return self.tallies.setdefault((surface, scope), Tally())
+
+    def raw_cursor(self, surface: str, scope: str) -> object:
+        return None if self.full else self.saved.get(surface, {}).get(scope)
+
+    def cursor(self, surface: str, scope: str, *, now: DateTime, floor: DateTime | None) -> Cursor:
+        """The committed cursor; one that cannot be believed is reset a safe way back (merge keys absorb the replay)."""
+        try:
+            return cursors.load(self.raw_cursor(surface, scope), now=now, floor=floor)
+        except BadCursor as error:
+            log.warning("cursor_invalid surface=%s scope=%s: %s; reset", surface, scope, error)
+            return Cursor(since=now.subtract(seconds=int(self.safe_backfill_hours * 3600)))
+
+    async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
+        """Reads one surface to its end or its failure; False if it failed."""
+        tally, name = self.tally(surface, scope), self.names.get(scope, scope)
+        log.debug("incremental_scan_started surface=%s scope=%s", surface, name)
+        try:
+            async for batch in batches:
+                for table, found in batch.rows.items():
+                    if (table, scope) in self.tallies:
+                        self.tallies[table, scope].new += len(found)
+                await self.emit(batch)
+        except Failure as failure:
+            self.fail(scope, surface, failure)
+            return False
+        log.info(
+            "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
+            surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,
+        )  # fmt: skip
+        return True
+
+    def fail(self, scope: str, surface: str, failure: Failure) -> None:
+        log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
+        self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
+
+    def shape(self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], Row]) -> list[Row]:
+        """Rows of the items that can be read; the others go to quarantine, raw."""
+        rows = []
+        for item in items:
+            key = quarantine_key(surface, scope, item)
+            try:
+                rows.append(row(item))
+                if key in self.open_quarantine:
+                    self.healed.add(key)
+            except (Unreadable, AttributeError, TypeError, KeyError, ValueError) as error:
+                log.warning("quarantined %s: %s", key, error)
+                self.quarantined[key] = Quarantined(scope, surface, key, f"{error}"[:300], item)
+        return rows
+
+
+def quarantine_key(surface: str, scope: str, item: Json) -> str:
+    id_ = item.get("id")
+    return f"{surface}:{scope}:{id_ if isinstance(id_, int) else fingerprint(repr(item))}"
+
+
+class Source(Protocol):
+    """What a service must bring; pipelines/ knows nothing else of it."""
+
+    name: str
+    tables: tuple[Table, ...]
+    suspects: str  # SQL over the landed tables: what does not add up and must be read again
+    suspect_values: dict[str, object]
+
+    def scopes(self) -> list[str]: ...
+
+    async def read(self, reading: Reading) -> None: ...
+
+    async def retry(self, reading: Reading, quarantined: list[Row]) -> None: ...
+
+    async def settle(self, reading: Reading, suspects: list[Row]) -> None: ...
+
+
+async def side_by_side(jobs: Iterable[Awaitable[object]], width: int) -> None:
+    """All jobs, `width` at a time; the first error that is not recorded as a problem stops them all."""
+    gate = asyncio.Semaphore(width)
+
+    async def one(job: Awaitable[object]) -> None:
+        async with gate:
+            await job
+
+    async with asyncio.TaskGroup() as group:
+        for job in jobs:
+            group.create_task(one(job))

@@ -1,0 +1,118 @@
+"""What every landed row has in common: strict values, event keys, columns, quarantine.
+
+Values are parsed strictly: a timestamp without a zone or an id that is text is somebody's bug, and guessing would hide
+it. A record that cannot be parsed raises `Unreadable`; the reader keeps it raw in quarantine and goes on.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Literal, TypeVar
+from urllib.parse import quote
+
+import orjson
+import pendulum
+import pyarrow as pa
+from pendulum import DateTime
+
+__all__ = [
+    "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Row", "Table", "Unreadable",
+    "event_key", "fingerprint", "flag", "instant", "integer", "json_text", "maybe", "need", "stamp", "text", "version",
+]  # fmt: skip
+
+Json = dict[str, object]
+Row = dict[str, object]
+V = TypeVar("V")
+
+TEXT, COUNT, FLAG, INSTANT = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
+
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")  # Postgres refuses NUL, Arrow refuses lone surrogates
+
+
+class Unreadable(Exception):
+    """A record that is not what the service promises; the message names the field."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One landed table. `versions` keeps every version ever seen (insert-only); `rows` keeps the latest (merge)."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: Mapping[str, pa.DataType]
+    keeps: Literal["versions", "rows"] = "rows"
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([pa.field(name, kind, nullable=name not in self.key) for name, kind in self.columns.items()])
+
+    def arrow(self, rows: Iterable[Row]) -> pa.Table:
+        """One key comes once: insert-only does not dedupe within a package. Of equal keys the last wins."""
+        unique = {tuple(row[part] for part in self.key): row for row in rows}
+        return pa.Table.from_pylist(list(unique.values()), schema=self.schema)
+
+
+def need(record: Json, field: str) -> object:
+    if record.get(field) is None:
+        raise Unreadable(f"{field} is missing")
+    return record[field]
+
+
+def integer(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
+        raise Unreadable(f"not a whole number: {value!r:.60}")
+    return value
+
+
+def flag(value: object) -> bool:
+    if not isinstance(value, bool | None):
+        raise Unreadable(f"not true or false: {value!r:.60}")
+    return bool(value)
+
+
+def text(value: object) -> str:
+    """Text as it can be stored anywhere: without NUL bytes and lone surrogates."""
+    if not isinstance(value, str):
+        raise Unreadable(f"not text: {value!r:.60}")
+    return _UNSTORABLE.sub(lambda bad: "" if bad[0] == "\x00" else "\ufffd", value)
+
+
+def instant(value: object) -> DateTime:
+    """An instant in UTC. Without a zone it is not an instant."""
+    if not isinstance(value, str) or not _RFC3339.fullmatch(value):
+        raise Unreadable(f"not an instant with a zone: {value!r:.60}")
+    try:
+        parsed = pendulum.parse(value, strict=True)
+        assert isinstance(parsed, DateTime)
+        return parsed.in_timezone("UTC")
+    except (ValueError, OverflowError):
+        raise Unreadable(f"no such instant: {value!r:.60}") from None
+
+
+def maybe(parse: Callable[[object], V], value: object) -> V | None:
+    return None if value is None else parse(value)
+
+
+def json_text(value: object) -> str:
+    return text(orjson.dumps(value).decode())
+
+
+def fingerprint(*parts: object) -> str:
+    """Ten hex digits that change when any part does."""
+    return blake2b(orjson.dumps(parts, default=str), digest_size=5).hexdigest()
+
+
+def stamp(moment: DateTime) -> str:
+    """An instant inside a key: no colons, microseconds only where there are any."""
+    return moment.strftime("%Y%m%dT%H%M%S.%fZ" if moment.microsecond else "%Y%m%dT%H%M%SZ")
+
+
+def version(moment: DateTime | None, *said: object) -> str:
+    """`updated_at` (if it has one) and a hash of the text: two edits in one second are two versions."""
+    return f"{stamp(moment)}-{fingerprint(*said)}" if moment else fingerprint(*said)
+
+
+def event_key(source: str, kind: str, scope: str, id_: object, version_: str) -> str:
+    return ":".join(quote(str(part), safe="-._~/@+") for part in (source, kind, scope, id_, version_))

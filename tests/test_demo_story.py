@@ -1,0 +1,215 @@
+"""The demo's story: the same at every performance, rich enough to look at, and never without news."""
+
+import re
+from collections import Counter
+from itertools import takewhile
+
+import pendulum
+import pytest
+
+from pipelines.demo import story_docs, story_lantern, story_news, story_small
+from pipelines.demo.github_world import GitHubWorld
+from pipelines.demo.story import BOTS, DOCS, LANTERN, PEOPLE, START, STORY_END, Beat, Story, beats, demo_time
+from pipelines.demo.story_script import Hunk, Thread, edit, issue, prose, say
+
+FORTNIGHT = 56  # demo runs
+THREADS = story_lantern.THREADS + story_docs.THREADS + story_small.THREADS + story_news.THREADS
+
+
+def performed(*until: pendulum.DateTime) -> GitHubWorld:
+    world = GitHubWorld(START)
+    story = Story(world, beats())
+    for instant in until:
+        story.play(instant)
+    return world
+
+
+@pytest.fixture(scope="module")
+def world() -> GitHubWorld:
+    return performed(STORY_END)
+
+
+def spoken(world: GitHubWorld) -> list[str]:
+    truth = world.truth()
+    tables = (truth.issues, truth.pull_requests, truth.issue_comments, truth.review_comments, truth.reviews)
+    return [row["body"] for table in tables for row in table.values()]
+
+
+def test_two_performances_are_equal():
+    one, other = performed(demo_time(9)), performed(demo_time(9))
+    assert one.truth() == other.truth()
+    assert one.history == other.history
+
+
+def test_playing_in_steps_equals_playing_at_once():
+    steps = [START.add(days=20), START.add(days=20), STORY_END, *(demo_time(run) for run in range(20))]
+    in_steps, at_once = performed(*steps), performed(demo_time(19))
+    assert in_steps.history == at_once.history
+    assert in_steps.now == at_once.now == demo_time(19)
+
+
+def test_a_beat_at_the_very_instant_is_played():
+    world = GitHubWorld(START)
+    assert Story(world, beats()).play(START) == 1
+    assert {repo.full_name for repo in world.repos.values()} == {LANTERN, DOCS}
+
+
+def test_beats_come_in_time_order_and_span_the_ninety_days():
+    told = [beat.at for beat in takewhile(lambda beat: beat.at <= demo_time(2 * FORTNIGHT), beats())]
+    assert told == sorted(told)
+    assert told[0] == START
+    assert STORY_END.diff(START).in_days() == 90
+    assert max(at for at in told if at <= STORY_END) > STORY_END.subtract(days=3)
+
+
+def test_written_threads_end_with_the_story():
+    """Only what is written as news may happen after the first demo run."""
+    for thread in THREADS:
+        is_news = thread in story_news.THREADS
+        assert all((beat.at > STORY_END) == is_news for beat in thread.beats()), thread.name
+
+
+def test_every_step_after_the_end_has_news():
+    """Three to twelve beats, and at least two of them say something new."""
+    world = GitHubWorld(START)
+    story = Story(world, beats())
+    story.play(demo_time(0))
+    for run in range(1, 500):
+        told = len(world.history)
+        played = story.play(demo_time(run))
+        new = {(version.kind, version.id, version.body) for version in world.history[told:] if version.body}
+        assert 3 <= played <= 12, (run, played)
+        assert len(new) >= 2, run
+
+
+def test_the_news_edit_delete_merge_and_dismiss(world):
+    later = performed(STORY_END, demo_time(FORTNIGHT))
+    before, after = world.truth(), later.truth()
+    gone = set(before.issue_comments) - set(after.issue_comments)
+    news = [version for version in later.history if version.at > STORY_END]
+    assert not gone and sum(version.is_deleted for version in news) >= 3
+    assert len(after.reviews) > len(before.reviews)
+    assert sum(row["state"] == "DISMISSED" for row in after.reviews.values()) >= 2
+    assert len([row for row in after.pull_requests.values() if row["merged_at"] and row["created_at"] > STORY_END]) > 5
+    versions = Counter((version.kind, version.id) for version in news if version.kind.endswith("comment"))
+    assert sum(n > 1 for n in versions.values()) >= 3
+
+
+def test_sizes(world):
+    truth = world.truth()
+    said = [row for table in (truth.issue_comments, truth.review_comments, truth.reviews) for row in table.values()]
+    assert {repo.full_name for repo in world.repos.values()} == {LANTERN, DOCS}
+    assert 22 <= len(truth.issues) <= 30
+    assert 32 <= len(truth.pull_requests) <= 40
+    assert 250 <= sum(bool(row["body"]) for row in said) <= 350
+    assert len({row["author"] for row in said}) >= 12
+
+
+def test_conversations_have_every_shape(world):
+    truth = world.truth()
+    numbered = {(row["repo_id"], row["number"]): row for row in [*truth.issues.values(), *truth.pull_requests.values()]}
+    after_closing = [
+        row
+        for row in truth.issue_comments.values()
+        if (closed := numbered[row["repo_id"], row["number"]]["closed_at"]) and row["created_at"] > closed
+    ]
+    comments = [version for version in world.history if version.kind == "issue_comment"]
+    versions = Counter(version.id for version in comments if not version.is_deleted)
+    assert len(after_closing) >= 6
+    assert sum(n > 1 for n in versions.values()) >= 3, "edits"
+    assert any(version.is_deleted for version in comments)
+    assert any(version.is_deleted and version.kind == "issue" for version in world.history)
+    assert {row["author"] for row in truth.issue_comments.values()} >= {None, *BOTS[1:]}, "a ghost and the CI app"
+    assert {row["author"] for row in truth.pull_requests.values()} >= {"dependabot[bot]", None}
+    assert any(row["app"] for row in truth.issue_comments.values())
+    assert {row["state"] for row in numbered.values()} == {"open", "closed"}
+    assert any(row["draft"] and not row["merged_at"] for row in truth.pull_requests.values())
+
+
+def test_reviews_have_every_shape(world):
+    truth = world.truth()
+    notes = list(truth.review_comments.values())
+    states = Counter(row["state"] for row in truth.reviews.values())
+    assert set(states) == {"APPROVED", "CHANGES_REQUESTED", "COMMENTED", "DISMISSED", "PENDING"}
+    assert sum(bool(row["body"]) for row in truth.reviews.values() if row["state"] == "APPROVED") >= 20
+    assert sum(row["in_reply_to_id"] is not None for row in notes) >= 25
+    assert sum(row["original_start_line"] is not None for row in notes) >= 15
+    assert sum(row["side"] == "LEFT" for row in notes) >= 4
+    assert any(row["subject_type"] == "file" for row in notes)
+    assert sum(row["line"] is None and row["original_line"] is not None for row in notes) >= 10, "outdated"
+    assert sum("```suggestion" in row["body"] for row in notes) >= 6
+    assert any(version.is_deleted for version in world.history if version.kind == "review_comment")
+
+
+def test_words_that_are_hard_to_carry(world):
+    text = "\n".join(spoken(world))
+    for hard in ("\x1b[2J", "\x07", "\u202e", "<script>", "提灯", "缓存", "🏮", "|---|", "> /earshot label"):
+        assert hard in text
+    assert len(set(re.findall(r"https://[^\s)]+", text))) >= 15
+    assert text.count("/earshot label priority=high") >= 4
+    assert re.search(r"^/earshot .*\n/earshot ", text, re.MULTILINE), "several in one comment"
+    assert re.search(r"```\n/earshot", text), "one in a fence, which must not count"
+
+
+def test_nothing_unfinished_is_visible(world):
+    """No unresolved name, no leftover of the source's indentation, nobody who was not introduced."""
+    later = performed(demo_time(4 * FORTNIGHT))
+    for body in spoken(later):
+        assert "#{" not in body and "{}" not in body
+        assert body == body.strip()
+    assert set(later.users) | {"old-otter"} == {*PEOPLE, *BOTS}
+    for pull in later.truth().pull_requests.values():
+        assert "\n" not in pull["title"]
+
+
+def test_notes_hang_on_a_line_that_their_hunk_ends_with():
+    """A RIGHT note ends on an added or kept line, a LEFT one on a removed or kept one, so the line number is true."""
+    later = performed(demo_time(FORTNIGHT))
+    for row in later.truth().review_comments.values():
+        if row["subject_type"] == "file":
+            continue
+        last = row["diff_hunk"].split("\n")[-1]
+        assert last[0] in (" -" if row["side"] == "LEFT" else " +"), row
+        assert 1 <= (row["original_start_line"] or row["original_line"]) <= row["original_line"]
+
+
+def test_hunk_counts_lines_per_side():
+    hunk = Hunk("a.py", "@@ -10,3 +20,4 @@\n kept\n-old\n-old\n+new")
+    assert hunk.line("RIGHT") == 21
+    assert hunk.line("LEFT") == 12
+    assert hunk.line("LEFT", before=1) == 11
+
+
+def test_prose_joins_wrapped_paragraphs_only():
+    text = """
+        One paragraph
+        in two lines.
+
+        - an item
+          goes on
+        - another
+        > quoted
+        /earshot label a=b
+
+        ```
+        code
+        stays
+        ```
+        """
+    joined = "One paragraph in two lines.\n\n- an item goes on\n- another\n> quoted\n/earshot label a=b\n\n"
+    assert prose(text) == joined + "```\ncode\nstays\n```"
+
+
+def test_a_thread_finds_what_it_named():
+    told = Thread(
+        "t",
+        "08-04 10:00",
+        issue(LANTERN, "maya", "T", "why"),
+        say("1h", "maya", "frist", "x"),
+        edit("5m", "x", "first, in #{t}"),
+    )
+    world = GitHubWorld(START)
+    repo = world.add_repo(LANTERN)
+    story = Story(world, [Beat(START, lambda _, names: names.update({"repo " + LANTERN: repo})), *told.beats()])
+    assert story.play(STORY_END) == 4
+    assert [row["body"] for row in world.truth().issue_comments.values()] == ["first, in #1"]
