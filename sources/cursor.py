@@ -87,8 +87,10 @@ async def follow(
     told, pages = cursor, 0
     asked = None if reread else cursor.since
     first = await ask(Window(asked, size=size), cursor.etag if cursor.complete and not reread else None)
-    if first.answer.not_modified:
+    if first.answer.not_modified and not first.more:
         return
+    if first.answer.not_modified:  # the page is as it was, but another has appeared behind it: ETags do not cover Link
+        first = await ask(Window(asked, size=size), None)
     async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
         pages += 1
         fresh = page.items if reread else _differences(page, sight, cursor)

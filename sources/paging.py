@@ -64,7 +64,7 @@ def page_of(api: Api, answer: Answer, size: int) -> Page:
     such headers through.
     """
     if answer.not_modified:
-        return Page([], False, answer)
+        return Page([], bool(answer.next_link), answer)
     items = answer.data
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise Failure("FETCH_ERROR", f"{answer.url.path} answered something that is not a list of objects")

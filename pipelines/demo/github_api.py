@@ -70,7 +70,8 @@ class GitHubApp(App):
         if limited := self.access.limited(visitor, second):
             return limited
         try:
-            response = conditional(request, self._routed(request, visitor))
+            credentials = request.headers.get("authorization", "")  # GitHub's tags change with them
+            response = conditional(request, self._routed(request, visitor), salt=credentials)
         except Refused as refused:
             response = refused.response
         if response.status != 304 or visitor.login is None:

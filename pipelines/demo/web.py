@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from email.utils import formatdate
 from typing import Any, Generic, TypeVar
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, quote
 
 import orjson
 
@@ -33,6 +33,8 @@ class Request:
     headers: dict[str, str]  # names in lower case
     body: bytes
     root: str  # scheme://host:port that the client used
+    raw_path: str = ""  # as sent: tells an encoded slash from a plain one
+    pairs: tuple[tuple[str, str], ...] = ()  # the whole query, for names that may come more than once
 
     def json(self) -> Any:
         return orjson.loads(self.body)
@@ -120,12 +122,12 @@ def page_size(asked: int, switches: Switches) -> int:
     return min(asked, switches.max_per_page or asked)
 
 
-def conditional(request: Request, response: Response) -> Response:
-    """Answer 304 when the client holds this body already. The tag changes with the credentials, not with `Link`."""
+def conditional(request: Request, response: Response, salt: str = "") -> Response:
+    """Answer 304 when the client holds this body already. The tag changes with body and salt, not with `Link`."""
     if request.method != "GET" or response.status != 200:
         return response
     body = response.encoded()
-    digest = hashlib.blake2b(request.headers.get("authorization", "").encode(), digest_size=32)
+    digest = hashlib.blake2b(salt.encode(), digest_size=32)
     digest.update(body)
     etag = f'W/"{digest.hexdigest()}"'
     held = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
@@ -199,9 +201,10 @@ async def _request(scope: Scope, receive: Receive) -> Request:
         body += message.get("body", b"")
         more = message.get("more_body", False)
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-    query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+    pairs = tuple(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
     root = f"{scope['scheme']}://{headers.get('host', 'localhost')}"
-    return Request(scope["method"], scope["path"], query, headers, body, root)
+    raw_path = (scope.get("raw_path") or quote(scope["path"]).encode()).decode("latin-1")
+    return Request(scope["method"], scope["path"], dict(pairs), headers, body, root, raw_path, pairs)
 
 
 async def _break_off(send: Send) -> None:

@@ -1,0 +1,300 @@
+"""One project: its merge requests and issues, what people do to them, and what each deed moves or leaves.
+
+Labels, states and milestones leave events, titles and pushes leave system notes, as GitLab has done since version 13.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pipelines.demo.gitlab_notes import Conversation
+from pipelines.demo.gitlab_state import (
+    DiffRefs,
+    Event,
+    FileDiff,
+    Issuable,
+    Issue,
+    Label,
+    MergeRequest,
+    Milestone,
+    Note,
+    Review,
+    User,
+)
+
+if TYPE_CHECKING:
+    from pipelines.demo.gitlab_world import GitLabWorld
+
+CLOSING = re.compile(r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)):?((?:,? ?(?:and )?#\d+)+)", re.I)
+
+
+class Project(Conversation):
+    def __init__(self, world: "GitLabWorld", project_id: int, path: str, private: bool) -> None:
+        super().__init__(world, project_id)
+        self.path_with_namespace = path
+        self.private = private
+        self.members: set[str] | None = None  # who may read it while it is private; None: whoever has a token
+        self.team: set[str] = set()  # who may read internal notes and confidential issues
+        self.created_at = world.now
+        self.revision = 0
+        self.default_branch = "main"
+        self.merge_requests: dict[int, MergeRequest] = {}
+        self.issues: dict[int, Issue] = {}
+        self.labels: dict[str, Label] = {}
+        self.milestones: dict[str, Milestone] = {}
+        self._last_iids = {"merge_request": 0, "issue": 0}
+
+    def rename(self, new_path: str) -> None:
+        """Renamed, or moved to another namespace: the id stays, the old path answers 301."""
+        paths, former = self.world.paths, self.world.former_paths
+        del paths[self.path_with_namespace.lower()]
+        former[self.path_with_namespace.lower()] = self
+        former.pop(new_path.lower(), None)
+        paths[new_path.lower()] = self
+        self.path_with_namespace = new_path
+        self.revision += 1
+
+    def ordered(self, name: str, rows: Iterable[Issuable], key: Callable[[Issuable], Any]) -> Sequence[Issuable]:
+        """The ascending order `name`, sorted once and kept until a row moves; do not change it."""
+        if name not in self._orders:
+            self._orders[name] = sorted(rows, key=key)
+        return self._orders[name]
+
+    # Openers
+
+    def open_merge_request(
+        self,
+        author: str,
+        title: str,
+        description: str = "",
+        source: str = "feature",
+        target: str = "main",
+        draft: bool = False,
+        labels: Sequence[str] = (),
+        reviewers: Sequence[str] = (),
+        assignees: Sequence[str] = (),
+        diffs: Sequence[FileDiff] = (),
+    ) -> MergeRequest:
+        mr_id, iid, now = self.world.next_id("merge_request"), self._next_iid("merge_request"), self.world.now
+        base = self._sha(f"{target} {iid}")
+        mr = MergeRequest(
+            id=mr_id,
+            iid=iid,
+            project_id=self.id,
+            author=self.world.user(author),
+            title=f"Draft: {title}" if draft else title,
+            description=description,
+            created_at=now,
+            updated_at=now,
+            source_branch=source,
+            target_branch=target,
+            refs=DiffRefs(base, base, self._sha(f"head {iid} 0")),
+            diffs=list(diffs),
+        )
+        mr.reviews = [Review(self.world.user(name), now) for name in reviewers]
+        self.merge_requests[iid] = mr
+        self._opened(mr, labels, assignees)
+        return mr
+
+    def open_issue(
+        self,
+        author: str,
+        title: str,
+        description: str = "",
+        labels: Sequence[str] = (),
+        assignees: Sequence[str] = (),
+        confidential: bool = False,
+    ) -> Issue:
+        iid, now = self._next_iid("issue"), self.world.now
+        issue = Issue(
+            id=self.world.next_id("issue"),
+            iid=iid,
+            project_id=self.id,
+            author=self.world.user(author),
+            title=title,
+            description=description,
+            created_at=now,
+            updated_at=now,
+            is_confidential=confidential,
+        )
+        self.issues[iid] = issue
+        self._opened(issue, labels, assignees)
+        return issue
+
+    def delete(self, parent: Issuable) -> None:
+        """An owner may; everything under it goes with it, and its address answers 404."""
+        for note in parent.notes:
+            self.delete_note(note)
+        self._say(parent, is_deleted=True)
+        shelf: dict[int, Any] = self.merge_requests if isinstance(parent, MergeRequest) else self.issues
+        del shelf[parent.iid]
+        self._orders.clear()
+
+    # Edits: all of them move `updated_at`, unless the world is told otherwise
+
+    def edit(self, parent: Issuable, by: str, title: str | None = None, description: str | None = None) -> None:
+        old, parent.title = parent.title, parent.title if title is None else title
+        if title is not None and old != title:
+            self.system_note(parent, by, f"changed title from **{old}** to **{title}**", touches=False)
+        if description is not None and description != parent.description:
+            parent.description = description
+            self.system_note(parent, by, "changed the description", touches=False)
+        self._moved(parent)
+
+    def set_draft(self, mr: MergeRequest, by: str, draft: bool) -> None:
+        title = re.sub(r"(?i)^draft: *", "", mr.title)
+        mr.title = f"Draft: {title}" if draft else title
+        self.system_note(mr, by, f"marked this merge request as **{'draft' if draft else 'ready'}**", touches=False)
+        self._moved(mr)
+
+    def label(self, parent: Issuable, by: str, add: Sequence[str] = (), remove: Sequence[str] = ()) -> None:
+        for name in add:
+            if (label := self.project_label(name)) not in parent.labels:
+                parent.labels.append(label)
+                self._event(parent, "label", by, "add", label)
+        for label in [label for label in parent.labels if label.name in remove]:
+            parent.labels.remove(label)
+            self._event(parent, "label", by, "remove", label)
+        self._moved(parent)
+
+    def rename_label(self, old: str, new: str) -> None:
+        """Everywhere at once, without any `updated_at` moving."""
+        label = self.labels[new] = self.labels.pop(old)
+        label.name = new
+        self._changed_where(label)
+
+    def delete_label(self, name: str) -> None:
+        """Gone from everything that wore it, without any `updated_at` moving; events then say `label: null`."""
+        label = self.labels.pop(name)
+        label.is_deleted = True
+        self._changed_where(label)
+
+    def set_milestone(self, parent: Issuable, by: str, title: str | None) -> None:
+        if parent.milestone:
+            self._event(parent, "milestone", by, "remove", parent.milestone)
+        parent.milestone = self.project_milestone(title) if title else None
+        if parent.milestone:
+            self._event(parent, "milestone", by, "add", parent.milestone)
+        self._moved(parent)
+
+    def assign(self, parent: Issuable, by: str, *usernames: str) -> None:
+        """Whether this moves `updated_at` differs between reports: `world.assigning_moves_parent`."""
+        parent.assignees = [self.world.user(name) for name in usernames]
+        people = " and ".join(f"@{name}" for name in usernames)
+        self.system_note(parent, by, f"assigned to {people}" if people else "removed assignees", touches=False)
+        (self._moved if self.world.assigning_moves_parent else self._changed)(parent)
+
+    def request_review(self, mr: MergeRequest, by: str, *usernames: str) -> None:
+        known = {review.user.username: review for review in mr.reviews}
+        mr.reviews = [known.get(name) or Review(self.world.user(name), self.world.now) for name in usernames]
+        people = " and ".join(f"@{name}" for name in usernames)
+        self.system_note(mr, by, f"requested review from {people}" if people else "removed review request")
+        self._moved(mr)
+
+    def review(self, mr: MergeRequest, by: str, state: str) -> None:
+        """reviewed, requested_changes, approved or unapproved; approving says so in a system note."""
+        for review in mr.reviews:
+            if review.user.username == by:
+                review.state = state
+        words = {"approved": "approved this merge request", "requested_changes": "requested changes"}
+        if state in words:
+            self.system_note(mr, by, words[state])
+        self._changed(mr)
+
+    # States
+
+    def close(self, parent: Issuable, by: str, source: MergeRequest | None = None) -> None:
+        parent.state, parent.closed_at, parent.closed_by = "closed", self.world.now, self.world.user(by)
+        self._event(parent, "state", by, "closed", source=source)
+        self._moved(parent)
+
+    def reopen(self, parent: Issuable, by: str) -> None:
+        parent.state, parent.closed_at, parent.closed_by = "opened", None, None
+        self._event(parent, "state", by, "reopened")
+        self._moved(parent)
+
+    def lock(self, mr: MergeRequest) -> None:
+        """The merge has begun: for seconds, or for ever when it went wrong. Leaves no event."""
+        mr.state = "locked"
+        self._moved(mr)
+
+    def merge(self, mr: MergeRequest, by: str) -> None:
+        """Issues that its description closes are closed with it, if it goes to the default branch."""
+        mr.state, mr.merged_at, mr.merge_user = "merged", self.world.now, self.world.user(by)
+        self._event(mr, "state", by, "merged")
+        self._moved(mr)
+        if mr.target_branch == self.default_branch:
+            for issue in self.closes(mr):
+                self.close(issue, by, source=mr)
+
+    def closes(self, mr: MergeRequest) -> list[Issue]:
+        """The open issues that its description promises to close; after the merge the ones that it did close."""
+        numbers = {int(iid) for said in CLOSING.findall(mr.description) for iid in re.findall(r"\d+", said)}
+        issues = [self.issues[iid] for iid in sorted(numbers) if iid in self.issues]
+        return [issue for issue in issues if issue.state == "opened" or mr.state == "merged"]
+
+    def push(
+        self, mr: MergeRequest, by: str, said: str | None = None, diffs: Sequence[FileDiff] | None = None
+    ) -> str:
+        """A new head, perhaps a forced one. `said`: the system note about it, such as "added 2 commits"."""
+        mr.pushes += 1
+        mr.refs = DiffRefs(mr.refs.base_sha, mr.refs.start_sha, self._sha(f"head {mr.iid} {mr.pushes}"))
+        mr.diffs = mr.diffs if diffs is None else list(diffs)
+        moves = self.world.pushing_moves_parent
+        if said:
+            self.system_note(mr, by, said, touches=moves)
+        (self._moved if moves else self._changed)(mr)
+        return mr.refs.head_sha
+
+    # What they share
+
+    def project_label(self, name: str) -> Label:
+        if name not in self.labels:
+            self.labels[name] = Label(self.world.next_id("label"), name)
+        return self.labels[name]
+
+    def project_milestone(self, title: str, due_date: str | None = None) -> Milestone:
+        if title not in self.milestones:
+            milestone_id, iid = self.world.next_id("milestone"), len(self.milestones) + 1
+            self.milestones[title] = Milestone(milestone_id, iid, title, self.world.now, due_date)
+        return self.milestones[title]
+
+    def _next_iid(self, kind: str) -> int:
+        self._last_iids[kind] += 1
+        return self._last_iids[kind]
+
+    def _opened(self, parent: Issuable, labels: Sequence[str], assignees: Sequence[str]) -> None:
+        parent.assignees = [self.world.user(name) for name in assignees]
+        for name in labels:
+            parent.labels.append(self.project_label(name))
+            self._event(parent, "label", parent.author.username, "add", parent.labels[-1])
+        self._changed(parent)
+
+    def _event(
+        self,
+        parent: Issuable,
+        kind: str,
+        by: str,
+        action: str,
+        subject: Label | Milestone | None = None,
+        source: MergeRequest | None = None,
+    ) -> None:
+        user: User = self.world.user(by)
+        event_id = self.world.next_id(f"{kind}_event")
+        parent.events.append(Event(event_id, kind, user, self.world.now, action, subject, source and source.id))
+
+    def _changed_where(self, label: Label) -> None:
+        for parent in [*self.merge_requests.values(), *self.issues.values()]:
+            if label in parent.labels:
+                if label.is_deleted:
+                    parent.labels.remove(label)
+                self._changed(parent)
+
+    def note(self, note_id: int) -> Note | None:
+        """For who answers by number, as the API does."""
+        parents: list[Issuable] = [*self.merge_requests.values(), *self.issues.values()]
+        return next((note for parent in parents for note in parent.notes if note.id == note_id), None)
+
+    def _sha(self, what: str) -> str:
+        return hashlib.sha1(f"{self.id} {what}".encode()).hexdigest()
