@@ -9,7 +9,7 @@ __all__ = ["Line", "Outcome", "Target"]
 
 @dataclass(frozen=True)
 class Line:
-    """One kind of run: medians of the times, the worst of the counts."""
+    """One kind of run: medians of the times, the worst of memory and counts."""
 
     name: str
     runs: int

@@ -93,20 +93,20 @@ async def walk(
 ) -> AsyncIterator[Page]:  # fmt: skip
     """Every row of the list, each version once; pages arrive without what was already seen."""
     seen: dict[Hashable, Sighting] = {}
-    last: Hashable | None = None  # the row that the next page must show again
+    last: Sighting | None = None  # the row that the next page must show again, unmoved
     covered, limit = start, size  # rows of this question that were read; what the server really gives
     proven, news, passes = True, False, 0
     while True:
         window, overlaps = _next_window(since, covered, limit)
         page, first = first or await ask(window, None), None
         sightings = [sight(item) for item in page.items]
-        proven = proven and (covered == start or last is None or (overlaps and any(s.id == last for s in sightings)))
+        proven = proven and (covered == start or last is None or (overlaps and last in sightings))
         fresh = [item for item, s in zip(page.items, sightings, strict=True) if seen.get(s.id) != s]
         news = news or bool(fresh)
         yield Page(fresh, page.more, page.answer)
 
         seen.update({s.id: s for s in sightings})
-        last = sightings[-1].id if sightings else last
+        last = sightings[-1] if sightings else last
         newest = _newest(sightings, page) if seeks else None
         if page.more and (newest is None or (since is not None and newest <= since)):
             if covered == 0 and sightings:

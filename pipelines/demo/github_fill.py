@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pendulum
 
+from pipelines.demo.fill_text import prose
 from pipelines.demo.github_repo import Repo
 
 if TYPE_CHECKING:
@@ -14,11 +15,6 @@ if TYPE_CHECKING:
 PEOPLE = [f"person-{n:02}" for n in range(40)] + ["robot[bot]"]
 PATHS = [f"src/{name}.py" for name in ("reader", "cursor", "pages", "store", "models", "search")]
 HUNK = "@@ -10,3 +10,4 @@ def read(self):\n     page = self.fetch()\n+    keep(page)\n     return page"
-PROSE = (
-    "the cursor moves only with its rows and a page that is short may still have a next one so we read on until "
-    "nothing is left `retry(after=60)` works for me on the second run but the first lost an edit see the log below "
-    "could we keep both versions and say which is newer thanks this is what I meant please rebase on main again"
-)
 
 
 @dataclass(frozen=True)
@@ -59,13 +55,6 @@ def stir(world: "GitHubWorld", repo: Repo, changes: int) -> None:
             repo.comment(random.choice(numbers), random.choice(PEOPLE), prose(random))
 
 
-def prose(random: Random) -> str:
-    """200 to 3000 characters, mostly short, never twice the same."""
-    size = int(220 + 2760 * random.random() ** 3)
-    start = random.randrange(len(_POOL) - size)
-    return f"({random.getrandbits(48):012x}) {_POOL[start : start + size].strip()}"
-
-
 def _schedule(amounts: Amounts) -> list[tuple[float, str]]:
     """(share of the period, what happens), in order of time. Openers come before all that needs them."""
     burst = min(amounts.burst_second, amounts.comments)
@@ -96,6 +85,3 @@ def _happen(repo: Repo, kind: str, random: Random, numbers: dict[str, list[int]]
     else:
         line = random.randrange(1, 400)
         repo.review_comment(random.choice(numbers["pull"]), who, random.choice(PATHS), text, line, diff_hunk=HUNK)
-
-
-_POOL = " ".join(Random(7).choices(PROSE.split(), k=4000))

@@ -46,12 +46,16 @@ class Conversation:
         if first.type is None:
             first.type, first.updated_at = "DiscussionNote", self.world.now
             self._say(first)
-        note = self._said(
-            to.parent, to.discussion, author, body, first.type, position=first.position, is_internal=first.is_internal
+        return self._said(
+            to.parent,
+            to.discussion,
+            author,
+            body,
+            first.type,
+            position=first.position,
+            is_internal=first.is_internal,
+            is_resolved=was_resolved,
         )
-        if was_resolved:
-            note.resolved_by, note.resolved_at = note.author, self.world.now
-        return note
 
     def system_note(self, parent: Issuable, author: str, body: str, touches: bool = True) -> Note:
         return self._said(parent, None, author, body, None, is_system=True, touches=touches)
@@ -109,6 +113,7 @@ class Conversation:
         position: Position | None = None,
         is_system: bool = False,
         is_internal: bool = False,
+        is_resolved: bool = False,
         touches: bool = True,
     ) -> Note:
         note_id, now = self.world.next_id("note"), self.world.now
@@ -117,6 +122,8 @@ class Conversation:
             parent.discussions[thread.id] = thread
         user = self.world.user(author)
         note = Note(note_id, thread, user, body, now, now, kind, is_system, is_internal, position)
+        if is_resolved:
+            note.resolved_by, note.resolved_at = user, now
         thread.notes.append(note)
         parent.user_notes_count += not is_system
         self._say(note)

@@ -18,7 +18,6 @@ from pipelines.demo.gitlab_state import (
     Label,
     MergeRequest,
     Milestone,
-    Note,
     Review,
     User,
 )
@@ -290,11 +289,6 @@ class Project(Conversation):
                 if label.is_deleted:
                     parent.labels.remove(label)
                 self._changed(parent)
-
-    def note(self, note_id: int) -> Note | None:
-        """For who answers by number, as the API does."""
-        parents: list[Issuable] = [*self.merge_requests.values(), *self.issues.values()]
-        return next((note for parent in parents for note in parent.notes if note.id == note_id), None)
 
     def _sha(self, what: str) -> str:
         return hashlib.sha1(f"{self.id} {what}".encode()).hexdigest()

@@ -10,7 +10,19 @@ from typing import Any
 
 from pendulum import DateTime
 
-from pipelines.demo.gitlab_state import Event, Fact, FileDiff, Issuable, Issue, MergeRequest, Note, Position, kind_of
+from pipelines.demo.gitlab_state import (
+    Event,
+    Fact,
+    FileDiff,
+    Issuable,
+    Issue,
+    Label,
+    MergeRequest,
+    Note,
+    Position,
+    Spot,
+    kind_of,
+)
 
 
 @dataclass(frozen=True)
@@ -135,7 +147,10 @@ def event_fact(parent: Issuable, event: Event) -> Fact:
     }
     if event.kind == "state":
         return fact | {"source_merge_request_id": event.source_merge_request_id}
-    return fact | {"subject": getattr(event.subject, "name" if event.kind == "label" else "title", None)}
+    subject = event.subject
+    if isinstance(subject, Label):
+        return fact | {"subject": None if subject.is_deleted else subject.name}
+    return fact | {"subject": subject and subject.title}
 
 
 def diff_fact(diff: FileDiff) -> Fact:
@@ -150,5 +165,5 @@ def diff_fact(diff: FileDiff) -> Fact:
     }
 
 
-def _line(spot: Any) -> tuple[int | None, int | None]:
+def _line(spot: Spot) -> tuple[int | None, int | None]:
     return spot.old_line, spot.new_line

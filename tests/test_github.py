@@ -1,0 +1,308 @@
+"""GitHub end to end: the demo world → a real warehouse → models, judged by the world's own truth."""
+
+import hashlib
+from pathlib import Path
+
+import pendulum
+import pytest
+
+from pipelines.demo.github_repo import Repo
+from pipelines.demo.github_world import GitHubWorld
+from tests.synced import Desk, desk
+
+NOW = pendulum.datetime(2026, 3, 1, 12)
+
+
+@pytest.fixture
+def world() -> GitHubWorld:
+    return GitHubWorld(NOW)
+
+
+@pytest.fixture
+def repo(world: GitHubWorld) -> Repo:
+    return world.add_repo("lantern/lantern")
+
+
+@pytest.fixture
+def small(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
+    """One issue and one pull request, with a word of every kind."""
+    issue = repo.open_issue("pete-q", "Does it cache POST?", "Asking for a friend.")
+    pull = repo.open_pull("benji", "Cache nothing that is POSTed", "Closes #1.")
+    world.advance(seconds=60)
+    repo.comment(issue, "maya", "It does not.")
+    review = repo.review(pull, "tomasz-w", "CHANGES_REQUESTED", "One thing.")
+    note = repo.review_comment(
+        pull, "tomasz-w", "cache.go", "```suggestion\nreturn nil\n```", 12, start_line=10, review_id=review
+    )
+    repo.review_comment(pull, "benji", "cache.go", "Done.", 12, in_reply_to=note)
+    world.advance(seconds=600)
+    return desk(tmp_path, world)
+
+
+def test_every_kind_of_word_arrives_once(small: Desk) -> None:
+    """Issue, pull request, comment, review, review comment: each one event, in one warehouse."""
+    report = small.run()
+    assert report.exit_code == 0
+    small.judge()
+    assert small.sql("SELECT kind, count(*) FROM feedback.events WHERE NOT is_system GROUP BY kind ORDER BY kind") == [
+        ("issue", 1), ("issue_comment", 1), ("pull_request", 1), ("review", 1), ("review_comment", 2),
+    ]  # fmt: skip
+
+
+def test_an_unchanged_run_costs_five_conditional_requests_and_writes_nothing(small: Desk) -> None:
+    """No load package, the files byte-identical, whatever the history."""
+    small.run()
+    before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (small.home.warehouse, small.home.published)}
+    report = small.run()
+    assert [(call.status, call.conditional) for call in small.app.log] == [(304, True)] * 5
+    assert report.sources[0].packages == 0 and report.published_bytes is None
+    assert before == {p: hashlib.sha256(p.read_bytes()).digest() for p in before}
+
+
+def test_an_edit_is_a_second_event_and_a_deletion_is_marked(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """The same id twice; the deleted one stays, marked, and is no longer actionable."""
+    small.run()
+    edited, deleted = repo.comment(1, "odile", "It does!"), repo.comment(1, "odile", "Never mind.")
+    small.run()
+    world.advance(seconds=60)
+    repo.edit_comment(edited, "It does, with Vary.")
+    repo.delete_comment(deleted)
+    repo.comment(1, "maya", "Let me look.")
+    small.run()
+    small.judge()
+    assert small.sql(
+        "SELECT body, is_edit, is_latest, is_deleted, is_actionable FROM feedback.events WHERE author = 'odile' ORDER BY id, is_edit"
+    ) == [
+        ("It does!", False, False, False, False),
+        ("It does, with Vary.", True, True, False, True),
+        ("Never mind.", False, True, True, False),
+    ]  # fmt: skip
+
+
+def test_a_deletion_without_any_other_change_is_found_by_the_sweep(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """Deleting moves no time; the sweep reads all counts and all ids of review comments."""
+    comment, note = repo.comment(1, "odile", "Oops."), repo.review_comment(2, "odile", "x.go", "Oops.", 3)
+    world.advance(seconds=9000)
+    repo.open_issue("odile", "Something else", "Later.")
+    small.run()
+    repo.delete_comment(comment)
+    repo.delete_review_comment(note)
+    small.run()
+    assert small.one("SELECT count(*) FROM feedback.events WHERE is_deleted") == 0
+    report = small.run(sweep=True)
+    assert report.sources[0].swept
+    small.judge()
+    assert small.one("SELECT count(*) FROM feedback.events WHERE is_deleted AND body = 'Oops.'") == 2
+
+
+def test_the_sweep_runs_by_itself_when_its_time_has_come(small: Desk, repo: Repo) -> None:
+    """`sweep_hours` after the last one; the first read is one."""
+    small.run()
+    assert not small.run().sources[0].swept
+    assert small.run(sweep_hours=0).sources[0].swept
+    assert not small.run().sources[0].swept
+
+
+def test_a_deleted_issue_takes_its_comments_with_it(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """Absent from the complete list, and 404 or 410 by itself: gone, with everything said in it."""
+    small.run()
+    repo.delete_issue(1)
+    world.advance(seconds=60)
+    small.run(sweep=True)
+    small.judge()
+    assert small.sql("SELECT kind, cause FROM github.deletions") == [("issue", "answers 410")]
+
+
+def test_a_comment_that_comes_back_is_no_longer_deleted(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """A hidden user's words vanish and return; a deletion is an observation, not an erasure."""
+    small.run()
+    lost = repo.comments.rows[min(repo.comments.rows)]
+    repo.delete_comment(lost.id)
+    world.advance(seconds=60)
+    small.run(sweep=True)
+    assert small.one("SELECT is_deleted FROM feedback.events WHERE kind = 'issue_comment'")
+    repo.comments.put(lost)
+    for issue in repo.issues.rows.values():
+        issue.revision += 1  # its count of comments shows again
+    world.advance(seconds=60)
+    small.run(sweep=True)
+    assert not small.one("SELECT is_deleted FROM feedback.events WHERE kind = 'issue_comment'")
+    small.judge()
+
+
+def test_a_title_changed_and_changed_back_shows_the_last_words(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """Openers are versioned by their hash, so going back meets an old version, which is the latest again."""
+    small.run()
+    for title in ("Renamed", "Does it cache POST?"):
+        world.advance(seconds=60)
+        repo.edit_issue(1, title=title)
+        small.run()
+    small.judge()
+    assert small.one("SELECT count(*) FROM feedback.events WHERE kind = 'issue'") == 2
+
+
+def test_three_versions_within_one_second_end_with_the_last(small: Desk, repo: Repo) -> None:
+    """Their times cannot order them; the order in which they were seen does, also when the first words return."""
+    comment = repo.comment(1, "odile", "A")
+    small.run()
+    for words in ("B", "A"):
+        repo.edit_comment(comment, words)
+        small.run()
+    small.judge()
+    assert small.sql("SELECT body, is_latest FROM feedback.events WHERE author = 'odile' ORDER BY body") == [
+        ("A", True), ("B", False),
+    ]  # fmt: skip
+
+
+def test_a_dismissed_review_is_a_new_version(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """Reviews have no updated_at; their state is part of what was said."""
+    small.run()
+    world.advance(seconds=60)
+    repo.dismiss_review(min(repo.reviews.rows))
+    repo.comment(2, "maya", "Dismissed, see above.")
+    small.run()
+    small.judge()
+    assert small.sql("SELECT title, is_latest FROM feedback.events WHERE kind = 'review' AND NOT is_system ORDER BY is_latest") == [
+        ("changes_requested", False), ("dismissed", True),
+    ]  # fmt: skip
+
+
+def test_a_rename_keeps_every_key_and_shows_the_new_name(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """The scope is the numeric id; the old name redirects on the same host."""
+    small.run()
+    keys = small.sql("SELECT event_key FROM feedback.events ORDER BY 1")
+    repo.rename("lantern/glow")
+    world.advance(seconds=60)
+    small.run()
+    assert small.sql("SELECT event_key FROM feedback.events ORDER BY 1") == keys
+    assert small.sql("SELECT DISTINCT scope_name FROM feedback.events") == [("lantern/glow",)]
+
+
+def test_a_repository_added_later_gets_its_own_history(small: Desk, world: GitHubWorld) -> None:
+    """Without disturbing the others: those are answered 304."""
+    small.run()
+    other = world.add_repo("lantern/lantern-docs")
+    for n in range(120):
+        other.comment(other.open_issue("freja", f"Page {n}", "…") if n % 10 == 0 else 1, "ines-r", f"note {n}")
+    world.advance(seconds=5)
+    small.repos = ("lantern/lantern", "lantern/lantern-docs")
+    report = small.run()
+    assert report.exit_code == 0
+    small.judge()
+    first = [call for call in small.app.log if call.path.startswith("/repos/lantern/lantern/") or call.path.endswith("/lantern")]
+    assert {call.status for call in first} == {304}
+
+
+def test_named_pull_requests_are_read_alone(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """`pulls` follows a few pull requests of a giant: nothing else of it is asked for or kept."""
+    repo.comment(1, "odile", "Not asked for.")
+    report = small.run({"pulls": {"lantern/lantern": [2]}})
+    assert report.exit_code == 0
+    assert small.sql("SELECT DISTINCT parent_number FROM feedback.events") == [(2,)]
+    held = small.one("SELECT count(*) FROM feedback.events WHERE kind IN ('review', 'review_comment')")
+    assert held == len(repo.reviews.rows) + len(repo.review_comments.rows)
+    assert not any(call.path.endswith("/issues/comments") for call in small.app.log)
+    report = small.run({"pulls": {"lantern/lantern": [2]}})
+    assert {call.status for call in small.app.log} == {304} and report.sources[0].packages == 0
+    world.advance(seconds=60)
+    repo.comment(2, "odile", "And now?")
+    small.run({"pulls": {"lantern/lantern": [2]}})
+    assert small.one("SELECT count(*) FROM feedback.events WHERE body = 'And now?'") == 1
+
+
+def test_the_configured_start_bounds_history(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """What is older is neither read nor missed: counts are compared only for parents held from their beginning."""
+    world.now = NOW.add(days=30)
+    repo.comment(1, "odile", "Much later.")
+    report = small.run({"since": "2026-03-20"})
+    assert report.exit_code == 0
+    assert small.sql("SELECT body FROM feedback.events WHERE kind = 'issue_comment'") == [("Much later.",)]
+    assert small.one("SELECT count(*) FROM github.thread_checks") == 0
+
+
+def test_a_first_read_survives_edits_during_it(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """People do not stop talking while we read: one more run, and all is as it is."""
+    number, notes = 2, [repo.comment(1, "haruki", f"Soak {n}") for n in range(250)]
+
+    def meanwhile(_request: object) -> None:
+        world.advance(seconds=1)
+        repo.edit_comment(notes[len(small.app.log) * 7 % 250], f"Edited at {world.now}")
+        repo.review_comment(number, "haruki", "soak.go", f"At {world.now}", 5)
+
+    small.app.switches.before = meanwhile
+    small.run()
+    small.app.switches.before = None
+    world.advance(seconds=1)
+    small.run()
+    small.judge()
+
+
+def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(small: Desk) -> None:
+    """Nothing is dropped: it is a flag, made anew when the setting changes, even if nothing new was said."""
+    small.run()
+    assert small.one("SELECT count(*) FROM feedback.events WHERE is_actionable") > 1
+    report = small.run(authors=["maya"])
+    assert report.published_bytes
+    assert small.sql("SELECT DISTINCT author FROM feedback.events WHERE is_actionable") == [("maya",)]
+
+
+def test_diff_notes_show_the_place_as_said_and_as_it_is_now(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """After a push the line is gone from the diff; what the reviewer saw is kept."""
+    small.run()
+    place = "SELECT path, start_line, line, side, current_line, is_outdated, suggestion FROM feedback.diff_notes ORDER BY created_at, event_key LIMIT 1"
+    assert small.sql(place) == [("cache.go", 10, 12, "RIGHT", 12, False, "return nil\n")]
+    repo.push(2, outdates=("cache.go",))
+    world.advance(seconds=60)
+    small.run(sweep=True)
+    assert small.sql(place) == [("cache.go", 10, 12, "RIGHT", None, True, "return nil\n")]
+
+
+def test_closing_a_pull_request_keeps_its_words_and_ends_their_actionability(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """Closed and merged are terminal for actionability, not for memory."""
+    small.run()
+    world.advance(seconds=60)
+    repo.merge(2, "maya")
+    small.run()
+    small.judge()
+    assert small.one("SELECT count(*) FROM feedback.events WHERE parent_number = 2 AND is_actionable") == 0
+    assert small.one("SELECT state FROM github.pull_requests") == "merged"
+
+
+def test_full_reads_everything_again_and_changes_nothing(small: Desk) -> None:
+    """Tables are merged; what was seen first stays seen first."""
+    small.run()
+    before = small.sql("SELECT * FROM feedback.events ORDER BY event_key")
+    report = small.run(full=True)
+    assert not any(call.conditional for call in small.app.log) and report.sources[0].packages == 1
+    assert small.sql("SELECT * FROM feedback.events ORDER BY event_key") == before
+
+
+def test_completeness_names_a_thread_whose_count_never_agrees(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """GitHub counts what it hides; the thread is read whole once per disagreement, and said to be all that is listed."""
+    small.app.switches.hide = lambda row: getattr(row, "body", "") == "shadow"
+    repo.comment(1, "odile", "shadow")
+    small.run()
+    assert small.sql("SELECT remote_count, held_count, is_complete, is_all_that_is_listed FROM ops.completeness WHERE parent_number = 1") == [
+        (2, 1, False, True)
+    ]
+    world.advance(seconds=60)
+    repo.comment(2, "odile", "elsewhere")
+    small.run()
+    assert not any("/issues/1/comments" in call.path for call in small.app.log)
+
+
+def test_cursors_in_sql_are_dlts(small: Desk) -> None:
+    """`ops.cursors` shows what `dlt pipeline earshot_github info` shows."""
+    small.run()
+    shown = {surface: (complete, state) for surface, complete, state in small.sql("SELECT surface, is_complete, state FROM ops.cursors")}
+    assert set(shown) == {"repositories", "issues", "pull_requests", "issue_comments", "review_comments"}
+    assert all(complete for complete, _ in shown.values())
+
+
+def test_requests_are_counted_by_surface(small: Desk) -> None:
+    """Metrics of every run: what was asked, what was free, what was new and what was read again."""
+    small.run()
+    small.run(sweep_hours=0)
+    counted = small.sql("SELECT sum(requests) FROM ops.requests WHERE run_id = 2")
+    assert counted == [(len(small.app.log),)]
+    assert small.one("SELECT sum(replayed) FROM ops.requests WHERE run_id = 2") > 0
