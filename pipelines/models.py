@@ -22,6 +22,7 @@ __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read
 
 FOLDER = Path(__file__).parent / "models"
 OURS = ("staging", "feedback", "ops")
+TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
 
 
 class CheckFailed(Exception):
@@ -80,6 +81,7 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
     connection.begin()
     try:
         tables = {f"{source}.{table.name}": table for source, all_ in landed.items() for table in all_}
+        _ensure(connection, tables)
         _untaken(connection, tables, anew=anew)
         replaced = sum(_build_one(connection, model, models, tables, anew=anew) for model in models)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
@@ -122,6 +124,14 @@ def _build_one(
         connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
         _comment(connection, model, "VIEW")
     return 0
+
+
+def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+    """Tables of sources that never landed anything stand there empty; dlt fills them when it comes to that."""
+    for name, table in tables.items():
+        columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}, _dlt_load_id VARCHAR)")
 
 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sources.config import ConfigError, Secret, Settings, read_settings, refuse_unknown, section
+from sources.record import Table
 
-__all__ = ["EarshotConfig", "configured", "data_dir", "load", "usual_token"]
+__all__ = ["EarshotConfig", "configured", "data_dir", "landed_tables", "load", "usual_token"]
 
 SOURCES = ("github",)
 
@@ -72,6 +73,13 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
             " or try `python pipelines/run.py --demo`"
         )
     return found
+
+
+def landed_tables() -> dict[str, tuple[Table, ...]]:
+    """What every source lands, configured or not: models are built over all of them."""
+    from sources import github_rows
+
+    return {"github": github_rows.TABLES}
 
 
 def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:

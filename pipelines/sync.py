@@ -22,6 +22,7 @@ import pyarrow as pa
 from pipelines import mirror, models
 from pipelines.landing import Landing, LandingError
 from pipelines.ledger import Ledger
+from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, PublishError
 from sources.http import Api
 from sources.reading import Batch, Problem, Reading, Source
@@ -113,9 +114,9 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
         run = Run(home, ledger, run_id, options, worker, watch)
         report = Report(run_id, [])
         try:
-            report.sources = list(await asyncio.gather(*(run.read_source(connected) for connected in sources)))
+            report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
             await run.publish(report)
-        except (LandingError, PublishError, models.CheckFailed) as error:
+        except (PublishError, models.CheckFailed) as error:
             report.error = str(error)
         except asyncio.CancelledError:
             ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)
@@ -141,6 +142,19 @@ class Run:
     async def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """A job in the one thread that may touch dlt and DuckDB."""
         return await asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
+
+    async def guarded(self, connected: Connected) -> SourceReport:
+        """One source's failure never stops another, whatever it is."""
+        name = connected.source.name
+        try:
+            return await self.read_source(connected)
+        except LandingError as error:
+            problem = Problem("*", "landing", "LANDING_FAILED", str(error))
+        except Exception as error:
+            log.exception("%s failed", name)
+            problem = Problem("*", "reading", "INTERNAL", f"{type(error).__name__}: {error}"[:300])
+        self.ledger.record_problems(self.run_id, name, [problem], {})
+        return SourceReport(name, len(connected.source.scopes()), problems=[problem])
 
     async def read_source(self, connected: Connected) -> SourceReport:
         source, ledger = connected.source, self.ledger
@@ -182,7 +196,7 @@ class Run:
         with duckdb.connect(str(self.home.warehouse)) as connection:
             mirror.set_authors(connection, self.options.authors)
             before = _event_counts(connection)
-            models.build(connection, {n: l.tables for n, l in self.landings.items()}, anew=anew)
+            models.build(connection, landed_tables(), anew=anew)
             after = _event_counts(connection)
             report.new_events = {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
             self.ledger.note(self.run_id, **_totals(report))
@@ -308,7 +322,7 @@ def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str]
 def _got_anything(source: SourceReport) -> bool:
     """Whether any scope of the source was read: a failed repository fails alone."""
     failed = {problem.scope for problem in source.problems}
-    return source.scopes > len(failed)
+    return "*" not in failed and source.scopes > len(failed)
 
 
 def _totals(report: Report) -> dict[str, object]:

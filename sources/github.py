@@ -19,7 +19,7 @@ from pendulum import DateTime
 from sources import github_rows as rows
 from sources.config import ConfigError, Secret
 from sources.cursor import Found, follow
-from sources.github_pulls import pull_requests, pulls_with_reviews
+from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
 from sources.github_repository import (
     Repository, comment_rows, issue_rows, look_up, review_comment_rows, sight_by,
 )  # fmt: skip
@@ -162,6 +162,8 @@ async def opener(repo: Repository, number: int) -> AsyncIterator[Batch]:
 
 async def pull_request(repo: Repository, number: int) -> AsyncIterator[Batch]:
     async for pull, cursor in _changed(repo, "pull_requests", f"pulls/{number}", number):
+        if not instant(pull.get("updated_at")) < repo.now - SETTLE:
+            cursor = {"etag": None, "shown": None}  # its reviews may still grow within this second
         yield Batch("pull_requests", f"{repo.scope}/{number}", await pulls_with_reviews(repo, [pull]), cursor)
 
 

@@ -3,7 +3,8 @@
 The list is walked newest first, down to what the last complete walk had seen. A pull request that is edited meanwhile
 moves to the head, behind our back; its new time is later than this walk's beginning, so the next run finds it. A killed
 first walk goes on where it was: rows only ever move down. Reviews have no list of their own and no `updated_at`; they
-are read whole whenever their pull request changed, and `reviews_read_for` says for which state of it.
+are read whole whenever their pull request changed, and `reviews_read_for` says for which state of it. A review can still
+come within the very second that its pull request shows: one that changed just now is remembered only when it has settled.
 """
 
 import asyncio
@@ -22,11 +23,12 @@ from sources.paging import Ask, Page, Sighting, Window, walk
 from sources.reading import Batch
 from sources.record import Json, Row, Unreadable, fingerprint, instant, integer, maybe, text
 
-__all__ = ["pull_requests", "pulls_with_reviews"]
+__all__ = ["SETTLE", "pull_requests", "pulls_with_reviews"]
 
 log = logging.getLogger("earshot.github")
 
 SIDE_BY_SIDE = 10
+SETTLE = timedelta(seconds=5)  # later than this after a change, nothing more comes within its second
 TOO_DEEP = 422  # GitHub ends deep lists so; what lies behind is found by number (github_settle.py)
 
 sight = sight_by(rows.pull_version)
@@ -85,7 +87,7 @@ async def _first_walk(
             if moments and not walking:
                 walking = min(max(moments), page.answer.date)
             covered += len(page.items)
-            seen |= {str(s.id): (s.moment, s.version) for s in map(sight, page.items) if s.moment}
+            seen |= {str(s.id): (s.moment, s.version) for s in map(sight, page.items) if s.moment and settled(s, page)}
             wanted = [item for item in page.items if _not_before(sight(item), floor)]
             mark = replace(mark, covered=covered, walking=walking)
             yield mark, await pulls_with_reviews(repo, wanted)
@@ -112,14 +114,16 @@ async def _catch_up(
     window: dict[str, str] = {}
     async for page in walk(ask, sight, seeks=False, first=first):
         sightings = [sight(item) for item in page.items]
-        window |= {str(s.id): s.version for s in sightings if s.moment and s.moment >= newest - overlap}
+        recalled = [s for s in sightings if s.moment and s.moment >= newest - overlap and settled(s, first)]
+        window |= {str(s.id): s.version for s in recalled}
         recent = [item for item, s in zip(page.items, sightings, strict=True) if _not_before(s, floor)]
         changed = [item for item in recent if mark.window.get(str(sight(item).id)) != sight(item).version]
         if changed:
             yield None, await pulls_with_reviews(repo, changed)
         if len(recent) < len(page.items):
             break
-    caught_up = Watermark(newest, window, first.answer.etag)
+    quiet = all(settled(s, first) for s in map(sight, first.items))
+    caught_up = Watermark(newest, window, first.answer.etag if quiet else None)
     if caught_up != mark:
         yield caught_up, {}
 
@@ -178,6 +182,10 @@ def _sight_review(review: Json) -> Sighting:
 
 def _moments(page: Page) -> list[DateTime]:
     return [s.moment for s in map(sight, page.items) if s.moment]
+
+
+def settled(sighting: Sighting, page: Page) -> bool:
+    return sighting.moment is not None and sighting.moment < page.answer.date - SETTLE
 
 
 def _not_before(sighting: Sighting, floor: DateTime | None) -> bool:

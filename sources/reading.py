@@ -102,6 +102,9 @@ class Reading:
         except Failure as failure:
             self.fail(scope, surface, failure)
             return False
+        except Unreadable as error:
+            self.fail(scope, surface, Failure("FETCH_ERROR", f"an answer could not be understood: {error}"))
+            return False
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
             surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,

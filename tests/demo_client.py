@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pendulum
 
-from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_repo import Repo
+from pipelines.demo.web import App
 
 NOW = pendulum.datetime(2025, 6, 2, 9, 30, 15, 700_000)
 TOKEN = {"authorization": "Bearer demo-token"}
@@ -16,13 +16,11 @@ ROOT = "http://api.test"
 BASE = "/repos/lantern/lantern"
 
 
-def get(app: GitHubApp, path: str, headers: dict[str, str] | None = None, **query: Any) -> httpx.Response:
+def get(app: App, path: str, headers: dict[str, str] | None = None, **query: Any) -> httpx.Response:
     return ask(app, "GET", path, headers, params=query or None)
 
 
-def ask(
-    app: GitHubApp, method: str, path: str, headers: dict[str, str] | None = None, **options: Any
-) -> httpx.Response:
+def ask(app: App, method: str, path: str, headers: dict[str, str] | None = None, **options: Any) -> httpx.Response:
     async def once() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ROOT) as client:
             return await client.request(method, path, headers=TOKEN if headers is None else headers, **options)
@@ -43,7 +41,7 @@ def said(repo: Repo, count: int, every: int = 1) -> list[int]:
     return made
 
 
-def walk(app: GitHubApp, path: str, by: Callable[[httpx.Response], str | None], **query: Any) -> list[int]:
+def walk(app: App, path: str, by: Callable[[httpx.Response], str | None], **query: Any) -> list[int]:
     found, response = [], get(app, path, **query)
     found += ids(response)
     while following := by(response):

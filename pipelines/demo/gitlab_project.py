@@ -233,9 +233,7 @@ class Project(Conversation):
         issues = [self.issues[iid] for iid in sorted(numbers) if iid in self.issues]
         return [issue for issue in issues if issue.state == "opened" or mr.state == "merged"]
 
-    def push(
-        self, mr: MergeRequest, by: str, said: str | None = None, diffs: Sequence[FileDiff] | None = None
-    ) -> str:
+    def push(self, mr: MergeRequest, by: str, said: str | None = None, diffs: Sequence[FileDiff] | None = None) -> str:
         """A new head, perhaps a forced one. `said`: the system note about it, such as "added 2 commits"."""
         mr.pushes += 1
         mr.refs = DiffRefs(mr.refs.base_sha, mr.refs.start_sha, self._sha(f"head {mr.iid} {mr.pushes}"))
@@ -281,7 +279,9 @@ class Project(Conversation):
     ) -> None:
         user: User = self.world.user(by)
         event_id = self.world.next_id(f"{kind}_event")
-        parent.events.append(Event(event_id, kind, user, self.world.now, action, subject, source and source.id))
+        parent.events.append(
+            Event(event_id, kind, user, self.world.now, action, subject, source.id if source else None)
+        )
 
     def _changed_where(self, label: Label) -> None:
         for parent in [*self.merge_requests.values(), *self.issues.values()]:

@@ -122,14 +122,6 @@ def single_merge_request_json(place: Place, mr: MergeRequest) -> Json:
     }
 
 
-def changes_json(place: Place, mr: MergeRequest) -> Json:
-    overflow = any(diff.is_too_large for diff in mr.diffs)
-    return single_merge_request_json(place, mr) | {
-        "changes": [diff_json(place, diff) for diff in mr.diffs],
-        "overflow": overflow,
-    }
-
-
 def issue_json(place: Place, issue: Issue) -> Json:
     return {
         **_shared(place, issue),
@@ -183,9 +175,9 @@ def _named(place: Place, mr: MergeRequest) -> Json:
     new = {"draft": mr.is_draft, "detailed_merge_status": mr.detailed_merge_status, "merge_user": merged_by}
     if place.field_names == "disagreeing":
         told_by = ("draft", "work_in_progress")[mr.iid % 2]
-        contradiction = {name: mr.is_draft and name == told_by for name in ("draft", "work_in_progress")}
-        contradiction |= {"merge_status": "checking", "merged_by": merged_by and user_json(place, mr.author)}
-        return old | new | contradiction
+        drafts = {name: mr.is_draft and name == told_by for name in ("draft", "work_in_progress")}
+        others = {"merge_status": "checking", "merged_by": merged_by and user_json(place, mr.author)}
+        return old | new | drafts | others
     return old | new
 
 

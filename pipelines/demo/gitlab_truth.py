@@ -4,18 +4,18 @@ A test that compares a warehouse with it does not lean on the encoding that the 
 millisecond: nobody outside can know more.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from pendulum import DateTime
 
+from pipelines.demo.gitlab_project import Project
+from pipelines.demo.gitlab_rights import Reader
 from pipelines.demo.gitlab_state import (
     Event,
     Fact,
     FileDiff,
     Issuable,
-    Issue,
     Label,
     MergeRequest,
     Note,
@@ -44,16 +44,23 @@ def told(instant: DateTime) -> DateTime:
     return instant.replace(microsecond=instant.microsecond // 1000 * 1000)
 
 
-def add(truth: Truth, parent: Issuable, closes: list[int], may_read: Callable[[Note], bool]) -> None:
-    """One merge request or issue with all that hangs on it, as far as the reader may see it."""
-    if isinstance(parent, MergeRequest):
-        truth.merge_requests[parent.id] = merge_request_fact(parent)
-        truth.diffs[parent.id] = [diff_fact(diff) for diff in parent.diffs]
-        truth.closes[parent.id] = closes
-    elif isinstance(parent, Issue):
-        truth.issues[parent.id] = issuable_fact(parent) | {"is_confidential": parent.is_confidential}
+def tell(truth: Truth, project: Project, reader: Reader) -> None:
+    """One project, as far as the reader may see it."""
+    if not reader.may_enter:
+        return
+    for mr in project.merge_requests.values():
+        truth.merge_requests[mr.id] = merge_request_fact(mr)
+        truth.diffs[mr.id] = [diff_fact(diff) for diff in mr.diffs]
+        truth.closes[mr.id] = [issue.iid for issue in project.closes(mr) if reader.may_read(issue)]
+        _tell_what_hangs_on(truth, mr, reader)
+    for issue in filter(reader.may_read, project.issues.values()):
+        truth.issues[issue.id] = issuable_fact(issue) | {"is_confidential": issue.is_confidential}
+        _tell_what_hangs_on(truth, issue, reader)
+
+
+def _tell_what_hangs_on(truth: Truth, parent: Issuable, reader: Reader) -> None:
     for thread in parent.threads:
-        if notes := [note for note in thread.notes if may_read(note)]:
+        if notes := [note for note in thread.notes if reader.may_hear(note)]:
             truth.discussions[thread.id] = {
                 "parent": (kind_of(parent), parent.iid),
                 "project_id": parent.project_id,

@@ -10,7 +10,8 @@ from pendulum import DateTime
 
 from pipelines.demo import gitlab_fill, gitlab_truth
 from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import Issuable, Issue, Note, User, Version
+from pipelines.demo.gitlab_rights import Reader
+from pipelines.demo.gitlab_state import Issuable, User, Version
 from pipelines.demo.gitlab_truth import Truth
 
 FIRST_ID = 1000
@@ -68,26 +69,17 @@ class GitLabWorld:
         gone, ghost = self.users.pop(username), self.user(GHOST, "Ghost User")
         for project in self.projects.values():
             parents: list[Issuable] = [*project.merge_requests.values(), *project.issues.values()]
-            for row in [row for parent in parents for row in (parent, *parent.notes)]:
-                if row.author is gone:
-                    row.author = ghost
             for parent in parents:
+                parent.author = ghost if parent.author is gone else parent.author
+                for note in parent.notes:
+                    note.author = ghost if note.author is gone else note.author
                 parent.revision += 1
 
     def truth(self, reader: str | None = None) -> Truth:
         """Everything that exists now; or what `reader`, by username, may see of it."""
         truth = Truth()
         for project in self.projects.values():
-            if reader and not may_enter(project, reader):
-                continue
-            for mr in project.merge_requests.values():
-                closes = [issue.iid for issue in project.closes(mr) if reader is None or may_read(project, reader, issue)]
-                gitlab_truth.add(truth, mr, closes, lambda note, p=project: reader is None or may_hear(p, reader, note))
-            for issue in project.issues.values():
-                if reader is None or may_read(project, reader, issue):
-                    gitlab_truth.add(
-                        truth, issue, [], lambda note, p=project: reader is None or may_hear(p, reader, note)
-                    )
+            gitlab_truth.tell(truth, project, Reader(project, reader, sees_all=reader is None))
         return truth
 
     def fill(
@@ -101,19 +93,3 @@ class GitLabWorld:
     ) -> None:
         """Past activity in bulk; see `gitlab_fill`."""
         gitlab_fill.fill(self, project, gitlab_fill.Amounts(merge_requests, issues, discussions, notes), days)
-
-
-def may_enter(project: Project, reader: str | None) -> bool:
-    if not project.private:
-        return True
-    return reader is not None and (project.members is None or reader in project.members | project.team)
-
-
-def may_read(project: Project, reader: str | None, issue: Issue) -> bool:
-    """A confidential issue is for the team, its author and who is assigned."""
-    involved = {issue.author.username, *(user.username for user in issue.assignees)}
-    return not issue.is_confidential or (reader is not None and reader in project.team | involved)
-
-
-def may_hear(project: Project, reader: str | None, note: Note) -> bool:
-    return not note.is_internal or (reader is not None and reader in project.team)

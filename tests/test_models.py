@@ -1,0 +1,131 @@
+"""The models: built over nothing, over a few rows by hand, and narrowed to what was touched."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import duckdb
+import pendulum
+import pytest
+
+from pipelines import models
+from pipelines.mirror import set_authors
+from pipelines.settings import landed_tables
+from sources.record import event_key
+
+NOW = pendulum.datetime(2026, 3, 1, 12)
+TABLES = landed_tables()
+
+
+@pytest.fixture
+def empty() -> Iterator[duckdb.DuckDBPyConnection]:
+    with duckdb.connect() as connection:
+        set_authors(connection, [])
+        models.build(connection, TABLES, anew=True)
+        yield connection
+
+
+def put(connection: duckdb.DuckDBPyConnection, table: str, load: str = "1", **values: Any) -> None:
+    columns = ", ".join([*values, "_dlt_load_id"])
+    marks = ", ".join("?" * (len(values) + 1))
+    connection.execute(f"INSERT INTO github.{table} ({columns}) VALUES ({marks})", [*values.values(), load])
+
+
+def issue(connection: duckdb.DuckDBPyConnection, number: int, **more: Any) -> None:
+    values = {
+        "id": number, "scope": "7", "repo": "a/b", "number": number, "parent_key": f"github:7:{number}", "state": "open",
+        "is_pull_request": False, "comment_count": 0, "title": "T", "author": "maya", "created_at": NOW, "updated_at": NOW,
+        "seen_at": NOW,
+    }  # fmt: skip
+    put(connection, "issues", **{**values, **more})
+
+
+def comment(connection: duckdb.DuckDBPyConnection, id_: int, number: int, body: str, **more: Any) -> None:
+    version = more.pop("version", f"v-{body}")
+    values = {
+        "event_key": event_key("github", "issue_comment", "7", id_, version), "id": id_, "version": version, "scope": "7",
+        "repo": "a/b", "number": number, "parent_key": f"github:7:{number}", "body": body, "author": "odile",
+        "created_at": NOW, "updated_at": NOW, "seen_at": NOW,
+    }  # fmt: skip
+    put(connection, "issue_comments", **{**values, **more})
+
+
+def test_every_model_builds_over_empty_tables_and_keeps_its_own_promise(empty: duckdb.DuckDBPyConnection) -> None:
+    """A source that is not configured leaves its tables empty, not missing."""
+    for model in models.read_models():
+        assert empty.execute(f"SELECT count(*) FROM {model.name}").fetchone() == (0,)
+        models.check(empty, model)
+
+
+def test_every_model_says_what_one_row_is(empty: duckdb.DuckDBPyConnection) -> None:
+    """Header and comments beside columns arrive in the database itself."""
+    for model in models.read_models():
+        assert "one row per" in model.description, model.name
+        assert model.key, model.name
+    shown = empty.execute(
+        "SELECT comment FROM duckdb_columns() WHERE schema_name = 'feedback' AND table_name = 'events' AND column_name = 'event_key'"
+    ).fetchone()
+    assert shown == ("source:kind:scope:id:version, the same for ever",)
+
+
+def test_the_latest_version_is_the_one_that_counts(empty: duckdb.DuckDBPyConnection) -> None:
+    """Two versions, one utterance: the older is kept and not actionable."""
+    issue(empty, 1)
+    comment(empty, 10, 1, "old")
+    comment(empty, 10, 1, "new", updated_at=NOW.add(minutes=1))
+    models.build(empty, TABLES, anew=False)
+    rows = "SELECT body, is_edit, is_latest, is_actionable FROM feedback.events WHERE kind = 'issue_comment' ORDER BY body"
+    assert empty.execute(rows).fetchall() == [("new", True, True, True), ("old", False, False, False)]
+
+
+def test_only_what_was_touched_is_computed_again(empty: duckdb.DuckDBPyConnection) -> None:
+    """The parents of new loads; what lies beside them keeps its rows."""
+    for number in (1, 2):
+        issue(empty, number)
+        comment(empty, 10 + number, number, f"said {number}")
+    assert models.build(empty, TABLES, anew=False) == 2
+    empty.execute("UPDATE feedback.events SET body = 'untouched' WHERE parent_number = 2")
+    comment(empty, 20, 1, "more", load="2")
+    assert models.build(empty, TABLES, anew=False) == 2
+    assert empty.execute("SELECT body FROM feedback.events ORDER BY body").fetchall() == [
+        ("more",), ("said 1",), ("untouched",),
+    ]  # fmt: skip
+    assert models.build(empty, TABLES, anew=False) == 0
+
+
+def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyConnection) -> None:
+    """The rewritten SQL is the model's own SQL, for fewer parents."""
+    for number in range(1, 6):
+        issue(empty, number, state="open" if number % 2 else "closed")
+        put(empty, "openers", id=number, event_key=f"o{number}", version=f"v{number}", kind="issue", parent_key=f"github:7:{number}",
+            scope="7", number=number, title="T", body="B", author="maya", created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
+        for n in range(3):
+            comment(empty, number * 10 + n, number, f"{number}.{n}", author="ci[bot]" if n == 2 else "odile")
+    put(empty, "deletions", kind="issue_comment", id=11, scope="7", parent_key="github:7:1", is_deleted=True, noticed_at=NOW)
+    models.build(empty, TABLES, anew=False)
+    narrowed = empty.execute("SELECT * FROM feedback.events ORDER BY event_key").fetchall()
+    models.build(empty, TABLES, anew=True)
+    assert narrowed == empty.execute("SELECT * FROM feedback.events ORDER BY event_key").fetchall()
+    assert len(narrowed) == 20
+
+
+def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> None:
+    """The asker spoke last: the maintainers; somebody else did: the asker; closed: nobody."""
+    for number, (state, last) in enumerate([("open", "maya"), ("open", "odile"), ("closed", "odile")], 1):
+        issue(empty, number, state=state)
+        put(empty, "openers", id=number, event_key=f"o{number}", version="v", kind="issue", parent_key=f"github:7:{number}",
+            scope="7", number=number, title="T", body="B", author="maya", created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
+        comment(empty, number, number, "…", author=last, created_at=NOW.add(hours=1))
+    models.build(empty, TABLES, anew=False)
+    assert empty.execute("SELECT waiting_on FROM feedback.threads ORDER BY parent_number").fetchall() == [
+        ("maintainers",), ("maya",), (None,),
+    ]  # fmt: skip
+
+
+def test_a_doubled_key_stops_the_build(empty: duckdb.DuckDBPyConnection) -> None:
+    """Nothing is published that breaks its own promise, and nothing of it stays behind."""
+    issue(empty, 1)
+    comment(empty, 1, 1, "same")
+    comment(empty, 1, 1, "same")
+    with pytest.raises(models.CheckFailed, match="not unique"):
+        models.build(empty, TABLES, anew=False)
+    assert empty.execute("SELECT count(*) FROM feedback.events").fetchone() == (0,)
