@@ -11,9 +11,11 @@ def main() -> None:
 
 
 def _add_commands() -> None:
+    from pipelines.ask import sql
     from pipelines.run import main as sync
 
     main.add_command(sync, "sync")
+    main.add_command(sql)
 
 
 _add_commands()

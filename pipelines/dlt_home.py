@@ -1,8 +1,8 @@
 """Lets `dlt pipeline earshot_github info` find our pipelines without options.
 
-dlt keeps working directories in the user's home; ours lie beside the warehouse whose cursors they hold, because a cursor
-without its rows loses data. This plugin of dlt's says so to its command line, and only inside an Earshot project. Before
-there is real data, the demo's pipelines are shown.
+dlt keeps working directories in the user's home; ours lie beside the warehouse whose cursors they hold, because a
+cursor without its rows loses data. This plugin of dlt's says so to its command line, and only inside an Earshot
+project. Before there is real data, the demo's pipelines are shown.
 """
 
 import os
@@ -24,7 +24,7 @@ def plug_run_context(run_dir: str | None, runtime_kwargs: dict[str, Any] | None)
 class _EarshotContext(run_context.RunContext):
     def get_data_entity(self, entity: str) -> str:
         if entity != "pipelines" or "DLT_DATA_DIR" in os.environ:
-            return super().get_data_entity(entity)
+            return str(super().get_data_entity(entity))
         data = self._data_dir()
         real, demo = data / "dlt", data / "demo" / "dlt"
         return str(demo if demo.is_dir() and not real.is_dir() else real)

@@ -1,8 +1,8 @@
 """Rows into the warehouse, with dlt: one pipeline per source, one load package per landing.
 
 A package carries rows and the cursors that they make true. dlt loads table by table and can be killed in between, so
-before anything else a half-loaded package is aborted: that rewinds its cursors, and the next reading lands it again over
-what is there (every table merges by key). Merges run in transactions, which DuckDB's default would not do.
+before anything else a half-loaded package is aborted: that rewinds its cursors, and the next reading lands it again
+over what is there (every table merges by key). Merges run in transactions, which DuckDB's default would not do.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
 os.environ.setdefault("NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID", "true")
 os.environ.setdefault("LOAD__TRUNCATE_STAGING_DATASET", "true")  # else every publish copies the last package twice
 
-import dlt  # noqa: E402  reads the environment above when it is imported
-from dlt.destinations import duckdb as duckdb_destination  # noqa: E402
-from dlt.pipeline.exceptions import PipelineStepFailed  # noqa: E402
+import dlt
+from dlt.destinations import duckdb as duckdb_destination
+from dlt.pipeline.exceptions import PipelineStepFailed
 
 __all__ = ["Landing", "LandingError"]
 
@@ -41,6 +41,7 @@ class LandingError(Exception):
 
 @dataclass
 class Landing:
+    source: str
     pipeline: Any
     tables: tuple[Table, ...]
 
@@ -53,13 +54,15 @@ class Landing:
         except Exception as error:  # dlt raises whatever its torn files make json or its validators raise
             _set_aside(home.working / name, error)
             pipeline = _pipeline(home, name, source)
-        return cls(pipeline, tables)
+        return cls(source, pipeline, tables)
 
     @property
     def cursors(self) -> dict[str, dict[str, object]]:
         """surface → scope → cursor."""
         resources = self._resources()
-        return {name: dict(state["scopes"]) for name, state in resources.items() if isinstance(state.get("scopes"), dict)}
+        return {
+            name: dict(state["scopes"]) for name, state in resources.items() if isinstance(state.get("scopes"), dict)
+        }
 
     def is_shaped(self) -> bool:
         """Whether the warehouse has all tables as they are declared now."""
@@ -79,7 +82,9 @@ class Landing:
         resources = [
             _resource(table, rows.get(table.name, []), cursors.get(table.name, {}))
             for table in self.tables
-            if rows.get(table.name) or cursors.get(table.name) or shaped.get(table.name, {}).get("shape") != _shape(table)
+            if rows.get(table.name)
+            or cursors.get(table.name)
+            or shaped.get(table.name, {}).get("shape") != _shape(table)
         ]
         try:
             self.pipeline.run(_source(self.pipeline.dataset_name, resources))
@@ -87,7 +92,9 @@ class Landing:
             cause = failed.__cause__ or failed
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
-            raise LandingError(f"loading {self.pipeline.dataset_name} failed: {str(cause).splitlines()[0]:.300}") from failed
+            raise LandingError(
+                f"loading {self.pipeline.dataset_name} failed: {str(cause).splitlines()[0]:.300}"
+            ) from failed
 
     def _resources(self) -> dict[str, Any]:
         with self.pipeline.managed_state() as state:
@@ -139,7 +146,7 @@ def _resource(table: Table, rows: list[Any], cursors: dict[str, Json]) -> Any:
             state["scopes"] = {**state.get("scopes", {}), **cursors}
 
     strategy = {"disposition": "merge", "strategy": "insert-only" if table.keeps == "versions" else "delete-insert"}
-    return dlt.resource(landed, name=table.name, primary_key=table.key, write_disposition=strategy)  # type: ignore[call-overload]
+    return dlt.resource(landed, name=table.name, primary_key=table.key, write_disposition=strategy)
 
 
 def _shape(table: Table) -> str:

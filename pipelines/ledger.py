@@ -14,7 +14,7 @@ import pendulum
 from sources.http import Tally
 from sources.reading import Problem, Quarantined
 
-__all__ = ["Ledger", "MIRRORED"]
+__all__ = ["MIRRORED", "Ledger"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine")
 
@@ -64,7 +64,9 @@ class Ledger:
 
     def begin(self, mode: str, sources: Iterable[str]) -> int:
         """A new run. A run still called running is one that was killed: the lock says nobody holds it."""
-        self.connection.execute("UPDATE runs SET status = 'killed', finished_at = ? WHERE status = 'running'", (_now(),))
+        self.connection.execute(
+            "UPDATE runs SET status = 'killed', finished_at = ? WHERE status = 'running'", (_now(),)
+        )
         cursor = self.connection.execute(
             "INSERT INTO runs (started_at, status, mode, sources) VALUES (?, 'running', ?, ?)",
             (_now(), mode, orjson.dumps(list(sources)).decode()),
@@ -115,7 +117,8 @@ class Ledger:
         for row in self.open_failures(source):
             if (row["scope"], row["surface"]) not in seen:
                 self.connection.execute(
-                    "UPDATE failures SET resolved_at = ? WHERE source = ? AND scope = ? AND surface = ? AND resolved_at IS NULL",
+                    "UPDATE failures SET resolved_at = ?"
+                    " WHERE source = ? AND scope = ? AND surface = ? AND resolved_at IS NULL",
                     (now, source, row["scope"], row["surface"]),
                 )
 
@@ -129,7 +132,8 @@ class Ledger:
         now = pendulum.now("UTC")
         for record in records:
             self.connection.execute(
-                "INSERT INTO quarantine VALUES (:source, :key, :scope, :surface, :reason, :raw, :now, :now, 1, :soon, NULL)"
+                "INSERT INTO quarantine"
+                " VALUES (:source, :key, :scope, :surface, :reason, :raw, :now, :now, 1, :soon, NULL)"
                 " ON CONFLICT (source, key) DO UPDATE SET reason = excluded.reason, raw = excluded.raw,"
                 " last_at = excluded.last_at, attempts = attempts + 1, resolved_at = NULL,"
                 " retry_at = strftime('%Y-%m-%dT%H:%M:%SZ', excluded.last_at,"
@@ -149,12 +153,13 @@ class Ledger:
 
     def heal(self, source: str, keys: Iterable[str]) -> None:
         self.connection.executemany(
-            "UPDATE quarantine SET resolved_at = ? WHERE source = ? AND key = ?", [(_now(), source, key) for key in keys]
+            "UPDATE quarantine SET resolved_at = ? WHERE source = ? AND key = ?",
+            [(_now(), source, key) for key in keys],
         )
 
     def fact(self, name: str) -> str | None:
         row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return row and row["value"]
+        return str(row["value"]) if row else None
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

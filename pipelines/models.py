@@ -1,10 +1,10 @@
 """SQL models: orders, builds, checks. A file's path is its name (`feedback/events.sql` → feedback.events); its header
 says what one row is, its key, and how it is kept; comments beside columns become the database's own comments.
 
-A model is a view, or (`kept by: column`) a table of which only the touched part is computed again: the landed tables are
-narrowed to the parents that came in by loads not taken yet, views in between are inlined so that the narrowing reaches
-the tables, and the result replaces these parents' rows. What was taken is remembered by load, not by time: loads can
-commit out of order, and a killed load's rows count too.
+A model is a view, or (`kept by: column`) a table of which only the touched part is computed again: the landed tables
+are narrowed to the parents that came in by loads not taken yet, views in between are inlined so that the narrowing
+reaches the tables, and the result replaces these parents' rows. What was taken is remembered by load, not by time:
+loads can commit out of order, and a killed load's rows count too.
 """
 
 import re
@@ -73,7 +73,7 @@ def models_fingerprint(folder: Path = FOLDER) -> str:
 
 
 def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool) -> int:
-    """Brings every model up to date; rows replaced in kept tables. `anew`: models or settings changed, all is rebuilt."""
+    """Brings every model up to date; rows replaced in kept tables. `anew`: all is rebuilt."""
     models = read_models()
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
@@ -137,16 +137,17 @@ def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
     """TEMP tables `untaken` (loads) and `dirty` (parents that they touched)."""
     loads = " UNION ".join(f"SELECT DISTINCT _dlt_load_id AS load_id FROM {name}" for name in tables)
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE untaken AS FROM ({loads}) WHERE load_id NOT IN (SELECT load_id FROM ops.taken_loads)"
-    )
+    taken = "SELECT load_id FROM ops.taken_loads"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE untaken AS FROM ({loads}) WHERE load_id NOT IN ({taken})")
     new = "_dlt_load_id IN (SELECT load_id FROM untaken)"
     parts = ["SELECT NULL AS parent_key WHERE false"]
     for name, table in tables.items():
         if "parent_key" in table.columns:
             parts.append(f"SELECT parent_key FROM {name} WHERE {new}")
         elif not anew:  # a scope's own row changed (a rename): all that is said in it shows its name
-            parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN (SELECT scope FROM {name} WHERE {new})")
+            parts.append(
+                f"SELECT parent_key FROM feedback.events WHERE scope IN (SELECT scope FROM {name} WHERE {new})"
+            )
     connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
 
 
@@ -157,12 +158,12 @@ def _narrowed(model: Model, models: list[Model], tables: Mapping[str, Table]) ->
 
     views = {m.name: m.sql for m in models if not m.kept_by}
 
-    def inline(node: exp.Expression) -> exp.Expression:
+    def inline(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Table):
             return node
         name = f"{node.db}.{node.name}"
         if name in views:
-            inner: exp.Expression = sqlglot.parse_one(views[name], dialect="duckdb").transform(inline)
+            inner: exp.Expr = sqlglot.parse_one(views[name], dialect="duckdb").transform(inline)
         elif name in tables and "parent_key" in tables[name].columns:
             narrow = f"SELECT * FROM {name} WHERE parent_key IN (SELECT parent_key FROM dirty)"
             inner = sqlglot.parse_one(narrow, dialect="duckdb")

@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
 
 import click
@@ -83,7 +84,7 @@ async def _runs(
         await asyncio.sleep(period)
 
 
-def _cancellable(run: "asyncio.coroutines.Coroutine[object, object, int]") -> int:  # type: ignore[name-defined]
+def _cancellable(run: Coroutine[object, object, int]) -> int:
     """SIGINT and SIGTERM end the run cleanly: what landed stays, the ledger says `cancelled`."""
 
     async def guarded() -> int:

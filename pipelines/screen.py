@@ -1,7 +1,8 @@
-"""What a person sees of a run: live progress on a terminal, plain lines in a log, a summary at the end; one JSON envelope
-for programs. Names and messages come from other people, so control characters never reach the terminal.
+"""What a person sees of a run: live progress on a terminal, plain lines in a log, a summary at the end; one JSON
+envelope for programs. Names and messages come from other people, so control characters never reach the terminal.
 """
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import orjson
 from pipelines.warehouse import Home
 
 if TYPE_CHECKING:
-    from pipelines.sync import Report, SourceReport, Watch
+    from pipelines.report import Report, SourceReport, Watch
 
 __all__ = ["Plain", "progress", "safe", "summary"]
 
@@ -21,7 +22,7 @@ __all__ = ["Plain", "progress", "safe", "summary"]
 def safe(text: str) -> str:
     """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
     hidden = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {0x0A, 0x09}
-    return text.translate({code: "\ufffd" for code in hidden})
+    return text.translate(dict.fromkeys(hidden, "�"))
 
 
 class Plain:
@@ -32,7 +33,7 @@ class Plain:
 
     @contextmanager
     def watching(self) -> Iterator["Watch"]:
-        from pipelines.sync import Watch
+        from pipelines.report import Watch
 
         yield Watch(on_change=self.show)
 
@@ -57,7 +58,7 @@ class Live(Plain):
         from rich.console import Console
         from rich.live import Live as RichLive
 
-        from pipelines.sync import Watch
+        from pipelines.report import Watch
 
         watch, started = Watch(), time.monotonic()
         with RichLive(
@@ -81,7 +82,9 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
             name = source.names.get(problem.scope, problem.scope)
             print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
         if source.quarantined:
-            print(f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs")
+            print(
+                f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs"
+            )
     if report.error:
         print(f"  ! {safe(report.error)}")
     print(f"\n{_ending(report, home)}\n{_next_steps(home, demo)}")
@@ -110,16 +113,17 @@ def _ending(report: "Report", home: Home) -> str:
     if report.published_bytes is None:
         return f"Nothing changed: the warehouse is as it was. {report.seconds:.1f} s"
     size, total = report.published_bytes / 2**20, sum(report.new_events.values())
-    return f"{total:,} new events published to {_shown_path(home.published)} ({size:.1f} MB copied) in {report.seconds:.1f} s"
+    where = f"{_shown_path(home.published)} ({size:.1f} MB copied)"
+    return f"{total:,} new {_plural('event', total)} published to {where} in {report.seconds:.1f} s"
 
 
 def _next_steps(home: Home, demo: bool) -> str:
-    where = f" --pipelines-dir {_shown_path(home.working)}"
+    data = f"EARSHOT_DATA={_shown_path(home.path)} " if demo or "EARSHOT_DATA" in os.environ else ""
+    pipelines = f" --pipelines-dir {_shown_path(home.working)}" if data else ""
     again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
     return (
-        f"Open it:  python -c \"import duckdb; duckdb.connect('{_shown_path(home.published)}', read_only=True)"
-        '.sql(\'SELECT kind, scope_name, author, body FROM feedback.events ORDER BY created_at DESC LIMIT 10\').show()"\n'
-        f"Cursors:  dlt pipeline{where} earshot_github info{again}"
+        f'What is said:  {data}earshot sql "FROM feedback.threads ORDER BY last_at DESC"\n'
+        f"How far read:  dlt pipeline{pipelines} earshot_github info{again}"
     )
 
 

@@ -69,7 +69,7 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
             raise ConfigError(f"[sources.{name}] names nothing to read yet; set it in .dlt/config.toml")
     if not found:
         raise ConfigError(
-            "nothing to read yet: set [sources.github] repos = [\"owner/name\"] in .dlt/config.toml,"
+            'nothing to read yet: set [sources.github] repos = ["owner/name"] in .dlt/config.toml,'
             " or try `python pipelines/run.py --demo`"
         )
     return found
@@ -77,9 +77,9 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
 
 def landed_tables() -> dict[str, tuple[Table, ...]]:
     """What every source lands, configured or not: models are built over all of them."""
-    from sources import github_rows
+    from sources import github_tables
 
-    return {"github": github_rows.TABLES}
+    return {"github": github_tables.TABLES}
 
 
 def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import duckdb
@@ -20,15 +21,17 @@ import pendulum
 import pyarrow as pa
 
 from pipelines import mirror, models
+from pipelines.intake import Intake
 from pipelines.landing import Landing, LandingError
 from pipelines.ledger import Ledger
+from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, PublishError
 from sources.http import Api
-from sources.reading import Batch, Problem, Reading, Source
+from sources.reading import Problem, Reading, Source
 from sources.record import Row, fingerprint
 
-__all__ = ["Connected", "Options", "Report", "SourceReport", "Watch", "sync"]
+__all__ = ["Connected", "Options", "sync"]
 
 log = logging.getLogger("earshot.sync")
 
@@ -54,57 +57,6 @@ class Options:
     chunk_rows: int = CHUNK_ROWS
 
 
-@dataclass
-class SourceReport:
-    source: str
-    scopes: int = 0
-    requests: int = 0
-    not_modified: int = 0
-    fetched: int = 0
-    rows: dict[str, int] = field(default_factory=dict)
-    replayed: int = 0
-    packages: int = 0
-    waited: float = 0.0
-    quota_left: int | None = None
-    quota: int | None = None
-    swept: bool = False
-    quarantined: int = 0
-    problems: list[Problem] = field(default_factory=list)
-    names: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass
-class Report:
-    run_id: int
-    sources: list[SourceReport]
-    seconds: float = 0.0
-    published_bytes: int | None = None
-    new_events: dict[tuple[str, str], int] = field(default_factory=dict)  # (source, kind) → versions not seen before
-    error: str | None = None
-
-    @property
-    def exit_code(self) -> int:
-        """0 all done · 1 failed · 3 some scopes failed, the rest landed."""
-        problems = sum(len(s.problems) for s in self.sources)
-        if self.error or (problems and not any(_got_anything(s) for s in self.sources)):
-            return 1
-        return 3 if problems or any(s.quarantined for s in self.sources) else 0
-
-
-@dataclass
-class Watch:
-    """What a screen may look at while the run goes on."""
-
-    phase: str = "starting"
-    readings: dict[str, Reading] = field(default_factory=dict)
-    landed: dict[str, int] = field(default_factory=dict)
-    on_change: Callable[["Watch"], None] = lambda watch: None
-
-    def at(self, phase: str) -> None:
-        self.phase = phase
-        self.on_change(self)
-
-
 async def sync(home: Home, sources: Sequence[Connected], options: Options, watch: Watch | None = None) -> Report:
     """Holds the lock, reads everything once, publishes. Raises `Locked` when another run is at it."""
     watch, started = watch or Watch(), time.monotonic()
@@ -125,7 +77,14 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
             ledger.finish(run_id, "failed", 1, phase=watch.phase, error=f"{type(error).__name__}: {error}"[:500])
             raise
         report.seconds = time.monotonic() - started
-        ledger.finish(run_id, _STATUS[report.exit_code], report.exit_code, phase=watch.phase, error=report.error, **_totals(report))
+        ledger.finish(
+            run_id,
+            _STATUS[report.exit_code],
+            report.exit_code,
+            phase=watch.phase,
+            error=report.error,
+            **totals(report),
+        )
         return report
 
 
@@ -162,7 +121,9 @@ class Run:
         self.landings[source.name] = landing
         kept = {row["key"] for row in ledger.quarantined(source.name)}
         async with connected.connect() as api:
-            intake = Intake(self, source, landing)
+            intake = Intake(
+                landing, ledger, self.run_id, self.options.chunk_rows, self.work, partial(self._landed, source.name)
+            )
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
                 safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
@@ -199,11 +160,15 @@ class Run:
             models.build(connection, landed_tables(), anew=anew)
             after = _event_counts(connection)
             report.new_events = {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
-            self.ledger.note(self.run_id, **_totals(report))
+            self.ledger.note(self.run_id, **totals(report))
             mirror.mirror(connection, self.ledger, self.run_id, _STATUS[report.exit_code], report.exit_code)
             names = {scope: name for s in report.sources for scope, name in s.names.items()}
-            mirror.mirror_cursors(connection, {n: l.cursors for n, l in self.landings.items()}, names)
+            mirror.mirror_cursors(connection, {name: landing.cursors for name, landing in self.landings.items()}, names)
             connection.execute("CHECKPOINT")
+
+    def _landed(self, name: str, rows: int) -> None:
+        self.watch.landed[name] = rows
+        self.watch.on_change(self.watch)
 
     def _settings_changed(self) -> str | None:
         now = fingerprint(models.models_fingerprint(), sorted(self.options.authors))
@@ -218,7 +183,7 @@ class Run:
         assert isinstance(at, pendulum.DateTime)
         return self.options.sweep or pendulum.now("UTC") >= at.add(seconds=int(self.options.sweep_hours * 3600))
 
-    def _record(self, source: Source, reading: Reading, intake: "Intake") -> SourceReport:
+    def _record(self, source: Source, reading: Reading, intake: Intake) -> SourceReport:
         ledger, name = self.ledger, source.name
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
@@ -232,65 +197,10 @@ class Run:
             source=name, scopes=len(source.scopes()), requests=sum(t.requests for t in tallies),
             not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
             rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
-            waited=max((t.waited for t in tallies), default=0.0), quota_left=quota and quota.remaining,
-            quota=quota and quota.limit, swept=reading.sweep, quarantined=len(reading.quarantined),
+            waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
+            quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
             problems=reading.problems, names=reading.names,
         )  # fmt: skip
-
-
-@dataclass
-class Intake:
-    """Batches of one source on their way into the warehouse."""
-
-    run: Run
-    source: Source
-    landing: Landing
-    reading: Reading | None = None
-    pending: list[Batch] = field(default_factory=list)
-    rows: dict[str, int] = field(default_factory=dict)
-    packages: int = 0
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    async def take(self, batch: Batch) -> None:
-        """Readers that are too fast wait here while a full chunk is landed."""
-        self.pending.append(batch)
-        if self._waiting() >= self.run.options.chunk_rows:
-            async with self._turn:
-                if self._waiting() >= self.run.options.chunk_rows:
-                    await self._land()
-
-    async def land(self) -> None:
-        """Lands what is left. Cursors that differ by an ETag alone wait for company: an unchanged run writes nothing."""
-        async with self._turn:
-            saved = self.landing.cursors
-            if not self.landing.is_shaped() or any(_is_news(batch, saved) for batch in self.pending):
-                await self._land()
-            self.pending.clear()
-
-    async def _land(self) -> None:
-        batches, self.pending = self.pending, []
-        assert self.reading is not None
-        self.run.ledger.keep_raw(self.source.name, self.reading.quarantined.values())
-        self.run.ledger.learn("unpublished", str(self.run.run_id))
-        await self.run.work(self.landing.land, batches)
-        self.packages += 1
-        for batch in batches:
-            for table, found in batch.rows.items():
-                self.rows[table] = self.rows.get(table, 0) + len(found)
-        self.run.watch.landed[self.source.name] = sum(self.rows.values())
-        self.run.watch.on_change(self.run.watch)
-
-    def _waiting(self) -> int:
-        return sum(batch.size for batch in self.pending)
-
-
-def _is_news(batch: Batch, saved: dict[str, dict[str, object]]) -> bool:
-    if batch.size:
-        return True
-    known = saved.get(batch.surface, {}).get(batch.scope)
-    if batch.cursor is None or not isinstance(known, dict):
-        return batch.cursor is not None
-    return {**batch.cursor, "etag": None} != {**known, "etag": None}
 
 
 def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
@@ -299,10 +209,13 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
     types = (pa.string(), pa.string(), pa.int64())
     with duckdb.connect(str(home.warehouse)) as connection:
         connection.register(
-            "sighted", pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)})
+            "sighted",
+            pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)}),
         )
         swept = [list(part) for part in zip(*reading.sightings, strict=True)] or [[], []]
-        connection.register("swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)}))
+        connection.register(
+            "swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)})
+        )
         result = connection.execute(source.suspects, source.suspect_values)
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
@@ -317,20 +230,3 @@ def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str]
     except duckdb.CatalogException:
         return {}
     return {(source, kind): count for source, kind, count in rows}
-
-
-def _got_anything(source: SourceReport) -> bool:
-    """Whether any scope of the source was read: a failed repository fails alone."""
-    failed = {problem.scope for problem in source.problems}
-    return "*" not in failed and source.scopes > len(failed)
-
-
-def _totals(report: Report) -> dict[str, object]:
-    return {
-        "requests": sum(s.requests for s in report.sources), "not_modified": sum(s.not_modified for s in report.sources),
-        "rows_new": sum(sum(s.rows.values()) for s in report.sources),
-        "rows_replayed": sum(s.replayed for s in report.sources), "packages": sum(s.packages for s in report.sources),
-        "published_bytes": report.published_bytes, "seconds": report.seconds,
-    }  # fmt: skip
-
-

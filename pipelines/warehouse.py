@@ -78,7 +78,9 @@ class Home:
             os.replace(partial, self.published)
         except OSError as error:
             partial.unlink(missing_ok=True)
-            raise PublishError(f"could not publish {self.published}: {error.strerror}; readers keep the last state") from None
+            raise PublishError(
+                f"could not publish {self.published}: {error.strerror}; readers keep the last state"
+            ) from None
         folder = os.open(self.path, os.O_RDONLY)
         try:
             os.fsync(folder)

@@ -93,7 +93,7 @@ def _typed(where: str, value: object, hint: object) -> object:
         try:
             value = orjson.loads(value)
         except orjson.JSONDecodeError:
-            value = [part.strip() for part in value.split(",") if part.strip()] if origin is list else value
+            value = [part.strip() for part in str(value).split(",") if part.strip()] if origin is list else value
     if origin is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if origin is Secret and isinstance(value, str):

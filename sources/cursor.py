@@ -59,7 +59,7 @@ class Cursor:
 
 
 def load(saved: object, *, now: DateTime, floor: DateTime | None) -> Cursor:
-    """The saved cursor, or a new one at `floor` (the configured start). Raises `BadCursor` for one not to be believed."""
+    """The saved cursor, or a new one at `floor` (the configured start). `BadCursor` if it cannot be believed."""
     if saved is None:
         return Cursor(since=floor)
     try:
@@ -77,7 +77,14 @@ def load(saved: object, *, now: DateTime, floor: DateTime | None) -> Cursor:
 
 
 async def follow(
-    ask: Ask, sight: Sight, cursor: Cursor, *, overlap: timedelta, size: int = 100, seeks: bool = True, reread: bool = False
+    ask: Ask,
+    sight: Sight,
+    cursor: Cursor,
+    *,
+    overlap: timedelta,
+    size: int = 100,
+    seeks: bool = True,
+    reread: bool = False,
 ) -> AsyncIterator[Found]:
     """What is new since `cursor`, with the cursor that is right once these rows have landed. Nothing new: nothing.
 

@@ -21,18 +21,23 @@ from sources.config import ConfigError, Secret
 from sources.cursor import Found, follow
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
 from sources.github_repository import (
-    Repository, comment_rows, issue_rows, look_up, review_comment_rows, sight_by,
+    Repository,
+    comment_rows,
+    issue_rows,
+    look_up,
+    review_comment_rows,
+    sight_by,
 )  # fmt: skip
 from sources.github_settle import SUSPECTS, retry, settle
+from sources.github_tables import TABLES
 from sources.http import Failure
 from sources.paging import Ask
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Unreadable, fingerprint, instant
+from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
 
 __all__ = ["Github", "GithubConfig"]
 
 REPOSITORIES_AT_ONCE = 8
-Shapes = Callable[[Found], dict[str, list[Row]]]
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class GithubConfig:
 class Github:
     config: GithubConfig
     name: str = "github"
-    tables: tuple[rows.Table, ...] = rows.TABLES
+    tables: tuple[Table, ...] = TABLES
     suspects: str = SUSPECTS
     _read: dict[str, Repository] = field(default_factory=dict)
 
@@ -127,10 +132,10 @@ class Github:
 
 
 async def issues(repo: Repository, config: GithubConfig) -> AsyncIterator[Batch]:
-    """All issues and pull requests, as /issues tells them; the sweep reads them all, for the counts of their comments."""
+    """All issues and pull requests, as /issues tells them; the sweep reads them all, for their counts of comments."""
     ask = repo.asks("issues", "issues", state="all", sort="updated", direction="asc")
-    async for batch in _follow(repo, "issues", ask, rows.issue_version, lambda found: issue_rows(repo, found.items), config,
-                               reread=repo.reading.sweep):  # fmt: skip
+    surface = Surface("issues", ask, rows.issue_version, lambda found: issue_rows(repo, found.items))
+    async for batch in _follow(repo, surface, config, reread=repo.reading.sweep):
         yield batch
 
 
@@ -138,20 +143,22 @@ async def issue_comments(repo: Repository, config: GithubConfig, number: int | N
     """Conversation comments, of the repository or of one PR (whose list cannot be sorted by time)."""
     path = f"issues/{number}/comments" if number else "issues/comments"
     order = {} if number else {"sort": "updated", "direction": "asc"}
-
-    ask = repo.asks("issue_comments", path, **order)
-    async for batch in _follow(repo, "issue_comments", ask, rows.comment_version,
-                               lambda found: comment_rows(repo, found.items, found.rivals), config, number=number):  # fmt: skip
+    surface = Surface(
+        "issue_comments", repo.asks("issue_comments", path, **order), rows.comment_version,
+        lambda found: comment_rows(repo, found.items, found.rivals), number, seeks=not number,
+    )  # fmt: skip
+    async for batch in _follow(repo, surface, config):
         yield batch
 
 
 async def review_comments(repo: Repository, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
     """Comments on diffs. No list counts them, so the sweep reads all and compares ids."""
     path = f"pulls/{number}/comments" if number else "pulls/comments"
-    ask = repo.asks("review_comments", path, sort="updated", direction="asc")
-    async for batch in _follow(repo, "review_comments", ask, rows.comment_version,
-                               lambda found: review_comment_rows(repo, found.items, found.rivals), config,
-                               number=number, reread=repo.reading.sweep and not number):  # fmt: skip
+    surface = Surface(
+        "review_comments", repo.asks("review_comments", path, sort="updated", direction="asc"), rows.comment_version,
+        lambda found: review_comment_rows(repo, found.items, found.rivals), number,
+    )  # fmt: skip
+    async for batch in _follow(repo, surface, config, reread=repo.reading.sweep and not number):
         yield batch
 
 
@@ -179,16 +186,28 @@ async def _changed(repo: Repository, surface: str, path: str, number: int) -> As
             yield record, {"etag": answer.etag, "shown": shown}
 
 
+@dataclass(frozen=True)
+class Surface:
+    """One list: how it is asked, what makes a version of its records, what rows they become."""
+
+    name: str
+    ask: Ask
+    version: Callable[[Json], str]
+    shape: Callable[[Found], dict[str, list[Row]]]
+    number: int | None = None
+    seeks: bool = True
+
+
 async def _follow(
-    repo: Repository, surface: str, ask: Ask, version: Callable[[Json], str], shape: Shapes, config: GithubConfig,
-    *, number: int | None = None, reread: bool = False,
-) -> AsyncIterator[Batch]:  # fmt: skip
-    scope = f"{repo.scope}/{number}" if number else repo.scope
-    start = repo.reading.cursor(surface, scope, now=repo.now, floor=config.floor)
-    seeks, sight, seen = number is None or surface != "issue_comments", sight_by(version), set[int]()
-    async for found in follow(ask, sight, start, overlap=config.overlap, seeks=seeks, reread=reread):
+    repo: Repository, surface: Surface, config: GithubConfig, *, reread: bool = False
+) -> AsyncIterator[Batch]:
+    scope = f"{repo.scope}/{surface.number}" if surface.number else repo.scope
+    start = repo.reading.cursor(surface.name, scope, now=repo.now, floor=config.floor)
+    sight, seen = sight_by(surface.version), set[int]()
+    news = follow(surface.ask, sight, start, overlap=config.overlap, seeks=surface.seeks, reread=reread)
+    async for found in news:
         if reread:
-            seen.update(item["id"] for item in found.items if isinstance(item.get("id"), int))
-        yield Batch(surface, scope, shape(found), found.cursor.json())
+            seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
+        yield Batch(surface.name, scope, surface.shape(found), found.cursor.json())
     if reread:
-        repo.reading.sightings[surface, repo.scope] = seen
+        repo.reading.sightings[surface.name, repo.scope] = seen

@@ -1,10 +1,11 @@
 """Pull requests with their reviews: the list without `since`, and single ones.
 
 The list is walked newest first, down to what the last complete walk had seen. A pull request that is edited meanwhile
-moves to the head, behind our back; its new time is later than this walk's beginning, so the next run finds it. A killed
-first walk goes on where it was: rows only ever move down. Reviews have no list of their own and no `updated_at`; they
-are read whole whenever their pull request changed, and `reviews_read_for` says for which state of it. A review can still
-come within the very second that its pull request shows: one that changed just now is remembered only when it has settled.
+moves to the head, behind our back; its new time is later than this walk's beginning, so the next run finds it. A
+killed first walk goes on where it was: rows only ever move down. Reviews have no list of their own and no
+`updated_at`; they are read whole whenever their pull request changed, and `reviews_read_for` says for which state of
+it. A review can still come within the very second that its pull request shows: one that changed just now is
+remembered only when it has settled.
 """
 
 import asyncio
@@ -50,7 +51,7 @@ class Watermark:
 
 
 def load(saved: object, now: DateTime) -> Watermark:
-    """The saved watermark. One that cannot be believed means a walk from the beginning: there is no `since` to bound it."""
+    """The saved watermark. One that cannot be believed means a walk from the beginning: no `since` could bound it."""
     if saved is None:
         return Watermark()
     try:
@@ -69,10 +70,11 @@ def load(saved: object, now: DateTime) -> Watermark:
 async def pull_requests(repo: Repository, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
     mark = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now)
     if mark.newest is None:
-        async for mark, found in _first_walk(repo, mark, overlap, floor):
-            yield Batch("pull_requests", repo.scope, found, mark.json())
+        async for reached, found in _first_walk(repo, mark, overlap, floor):
+            yield Batch("pull_requests", repo.scope, found, reached.json())
+            mark = reached
     async for caught_up, found in _catch_up(repo, mark, overlap):
-        yield Batch("pull_requests", repo.scope, found, caught_up and caught_up.json())
+        yield Batch("pull_requests", repo.scope, found, caught_up.json() if caught_up else None)
 
 
 async def _first_walk(

@@ -117,7 +117,9 @@ def comment_rows(repo: Repository, found: list[Json], rivals: frozenset[str] = f
     return {"issue_comments": shaped, "latest_versions": _latest("issue_comment", shaped, rivals)}
 
 
-def review_comment_rows(repo: Repository, found: list[Json], rivals: frozenset[str] = frozenset()) -> dict[str, list[Row]]:
+def review_comment_rows(
+    repo: Repository, found: list[Json], rivals: frozenset[str] = frozenset()
+) -> dict[str, list[Row]]:
     shaped = repo.shape("review_comments", found, rows.review_comment_row)
     return {
         "review_comments": shaped,

@@ -1,65 +1,21 @@
-"""What GitHub's records become: tables and pure row functions.
-
-Identity of a place in a diff is what never changes (`original_*`); where it stands now is re-anchored by every push
-without moving `updated_at`, so it has a table of its own that is always overwritten.
-"""
-
+"""What GitHub's records become: pure row functions, and what makes a version of them."""
 
 from pendulum import DateTime
 
 from sources.record import (
-    COUNT, FLAG, INSTANT, TEXT, Json, Row, Table, Unreadable,
-    event_key, fingerprint, flag, instant, integer, json_text, maybe, need, text, version,
-)  # fmt: skip
-
-_SAID = {"event_key": TEXT, "id": COUNT, "version": TEXT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT}
-_WHO = {"author": TEXT, "author_id": COUNT, "author_type": TEXT, "author_association": TEXT, "app": TEXT}
-_WHEN = {"created_at": INSTANT, "updated_at": INSTANT, "seen_at": INSTANT}
-
-REPOSITORIES = Table("repositories", ("id",), {
-    "id": COUNT, "scope": TEXT, "repo": TEXT, "url": TEXT, "is_private": FLAG, "is_archived": FLAG,
-    "created_at": INSTANT, "seen_at": INSTANT,
-})  # fmt: skip
-ISSUES = Table("issues", ("id",), {
-    "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "is_pull_request": FLAG,
-    "state": TEXT, "state_reason": TEXT, "title": TEXT, **_WHO, "labels": TEXT, "assignees": TEXT, "milestone": TEXT,
-    "is_locked": FLAG, "comment_count": COUNT, "opener_version": TEXT, "url": TEXT, "closed_at": INSTANT, **_WHEN,
-})  # fmt: skip
-OPENERS = Table("openers", ("id", "version"), {
-    **_SAID, "kind": TEXT, "title": TEXT, "body": TEXT, **_WHO, "url": TEXT, **_WHEN,
-}, keeps="versions")  # fmt: skip
-PULL_REQUESTS = Table("pull_requests", ("id",), {
-    "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "state": TEXT, "is_draft": FLAG,
-    "title": TEXT, "author": TEXT, "head_ref": TEXT, "head_sha": TEXT, "base_ref": TEXT, "base_sha": TEXT,
-    "merge_commit_sha": TEXT, "requested_reviewers": TEXT, "labels": TEXT, "assignees": TEXT, "url": TEXT,
-    "reviews_read_for": INSTANT, "closed_at": INSTANT, "merged_at": INSTANT, **_WHEN,
-})  # fmt: skip
-ISSUE_COMMENTS = Table("issue_comments", ("id", "version"), {
-    **_SAID, "body": TEXT, **_WHO, "url": TEXT, **_WHEN,
-}, keeps="versions")  # fmt: skip
-REVIEW_COMMENTS = Table("review_comments", ("id", "version"), {
-    **_SAID, "thread_id": COUNT, "in_reply_to_id": COUNT, "review_id": COUNT, "body": TEXT, **_WHO,
-    "path": TEXT, "subject_type": TEXT, "side": TEXT, "start_side": TEXT, "original_line": COUNT,
-    "original_start_line": COUNT, "original_commit_id": TEXT, "diff_hunk": TEXT, "url": TEXT, **_WHEN,
-}, keeps="versions")  # fmt: skip
-ANCHORS = Table("review_comment_anchors", ("id",), {
-    "id": COUNT, "scope": TEXT, "parent_key": TEXT, "path": TEXT, "line": COUNT, "start_line": COUNT,
-    "position": COUNT, "commit_id": TEXT, "is_outdated": FLAG, "seen_at": INSTANT,
-})  # fmt: skip
-REVIEWS = Table("reviews", ("id", "version"), {
-    **_SAID, "state": TEXT, "body": TEXT, **_WHO, "commit_id": TEXT, "url": TEXT, **_WHEN,
-}, keeps="versions")  # fmt: skip
-DELETIONS = Table("deletions", ("kind", "id"), {
-    "kind": TEXT, "id": COUNT, "scope": TEXT, "parent_key": TEXT, "is_deleted": FLAG, "cause": TEXT, "noticed_at": INSTANT,
-})  # fmt: skip
-THREAD_CHECKS = Table("thread_checks", ("parent_key",), {
-    "parent_key": TEXT, "scope": TEXT, "number": COUNT, "remote_count": COUNT, "listed_count": COUNT,
-    "checked_at": INSTANT,
-})  # fmt: skip
-LATEST = Table("latest_versions", ("kind", "id"), {"kind": TEXT, "id": COUNT, "version": TEXT, "parent_key": TEXT})
-TABLES = (
-    REPOSITORIES, ISSUES, OPENERS, PULL_REQUESTS, ISSUE_COMMENTS, REVIEW_COMMENTS, ANCHORS, REVIEWS, DELETIONS,
-    THREAD_CHECKS, LATEST,
+    Json,
+    Row,
+    Unreadable,
+    event_key,
+    fingerprint,
+    flag,
+    instant,
+    integer,
+    json_text,
+    maybe,
+    need,
+    text,
+    version,
 )  # fmt: skip
 
 
@@ -113,8 +69,8 @@ def opener_row(issue: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
     kind = "pull_request" if issue.get("pull_request") is not None else "issue"
     said = _said(kind, issue, scope, repo, integer(need(issue, "number")), _opener_version(issue))
     return {
-        **said, "kind": kind, "title": text(need(issue, "title")), "body": _body(issue), **_who(issue), "url": maybe(text, issue.get("html_url")),
-        **_when(issue, seen_at),
+        **said, "kind": kind, "title": text(need(issue, "title")), "body": _body(issue), **_who(issue),
+        "url": maybe(text, issue.get("html_url")), **_when(issue, seen_at),
     }  # fmt: skip
 
 
@@ -151,7 +107,13 @@ def comment_row(comment: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
     number, body = _number_of(comment, "issue_url"), _body(comment)
     v = version(instant(need(comment, "updated_at")), body)
     said = _said("issue_comment", comment, scope, repo, number, v)
-    return {**said, "body": body, **_who(comment), "url": maybe(text, comment.get("html_url")), **_when(comment, seen_at)}
+    return {
+        **said,
+        "body": body,
+        **_who(comment),
+        "url": maybe(text, comment.get("html_url")),
+        **_when(comment, seen_at),
+    }
 
 
 def review_comment_row(comment: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
@@ -234,7 +196,13 @@ def issue_version(issue: Json) -> str:
 
 
 def pull_version(pull: Json) -> str:
-    shown = (pull.get("title"), pull.get("state"), pull.get("merged_at"), pull.get("draft"), _inner(pull, "head").get("sha"))
+    shown = (
+        pull.get("title"),
+        pull.get("state"),
+        pull.get("merged_at"),
+        pull.get("draft"),
+        _inner(pull, "head").get("sha"),
+    )
     return fingerprint(str(instant(need(pull, "updated_at"))), *shown, _names(pull.get("requested_reviewers"), "login"))
 
 

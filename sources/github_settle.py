@@ -1,9 +1,9 @@
 """What does not add up on GitHub, and how it is settled: deletions, pull requests that a list missed, unread reviews.
 
 A deleted comment vanishes silently. What remains is a count (`comments` of an issue) or its absence from a complete
-list. So the landed tables themselves say what is suspect, and a suspect stays one until its thread was read again whole:
-nothing to remember between runs, nothing to forget. A thread whose count disagrees for good (GitHub counts what it hides)
-is asked once per disagreement.
+list. So the landed tables themselves say what is suspect, and a suspect stays one until its thread was read again
+whole: nothing to remember between runs, nothing to forget. A thread whose count disagrees for good (GitHub counts
+what it hides) is asked once per disagreement.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -29,7 +29,8 @@ SUSPECTS = """
 WITH deleted AS (SELECT kind, id FROM github.deletions WHERE is_deleted),
 held AS (
     SELECT c.parent_key, count(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS live,
-           list(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS ids, list(DISTINCT c.id) FILTER (WHERE d.id IS NOT NULL) AS marked
+           list(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS ids,
+           list(DISTINCT c.id) FILTER (WHERE d.id IS NOT NULL) AS marked
     FROM github.issue_comments AS c LEFT JOIN deleted AS d ON d.kind = 'issue_comment' AND d.id = c.id
     GROUP BY c.parent_key
 ),
@@ -50,7 +51,8 @@ WHERE i.is_pull_request AND (p.id IS NULL OR (p.updated_at < i.updated_at AND p.
 UNION ALL
 SELECT 'reviews', p.scope, p.number, p.id, true, 0, list(DISTINCT r.id), NULL
 FROM github.pull_requests AS p JOIN swept AS s ON s.surface = 'issues' AND s.scope = p.scope
-LEFT JOIN github.reviews AS r ON r.parent_key = p.parent_key AND r.id NOT IN (SELECT id FROM deleted WHERE kind = 'review')
+LEFT JOIN github.reviews AS r ON r.parent_key = p.parent_key
+      AND r.id NOT IN (SELECT id FROM deleted WHERE kind = 'review')
 WHERE p.state = 'open' GROUP BY p.scope, p.number, p.id
 UNION ALL
 SELECT 'issue', i.scope, i.number, i.id, i.is_pull_request, 0, NULL, NULL
@@ -164,7 +166,9 @@ async def issue(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
             yield Batch("rechecks", repo.scope, {"issues": repo.shape("issues", [found], rows.issue_row)})
             return
         cause = "moved to another repository"
-    yield Batch("rechecks", repo.scope, {"deletions": [rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)]})
+    yield Batch(
+        "rechecks", repo.scope, {"deletions": [rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)]}
+    )
 
 
 async def review_comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:

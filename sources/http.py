@@ -77,7 +77,8 @@ class Answer:
 
     @property
     def etag(self) -> str | None:
-        return self.headers.get("etag")
+        etag: str | None = self.headers.get("etag")
+        return etag
 
     @property
     def date(self) -> DateTime:
@@ -155,7 +156,7 @@ class Api:
         if wait > MAX_PAUSE:
             self._blocked = Failure(
                 "RATE_LIMITED",
-                f"{self.base.host}: limit exhausted until {until.to_datetime_string()} UTC; the next run goes on from here",
+                f"{self.base.host}: limit exhausted until {until.to_datetime_string()} UTC; the next run goes on here",
                 until=until,
             )
             raise self._blocked

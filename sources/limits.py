@@ -34,10 +34,9 @@ def server_time(headers: Mapping[str, str]) -> DateTime:
 def quota(headers: Mapping[str, str]) -> Quota:
     reset = _number(headers, "reset")
     now = server_time(headers)
-    if reset is not None and reset < 1_000_000_000:  # some servers send seconds from now, most the epoch
-        reset_at = now.add(seconds=int(reset))
-    else:
-        reset_at = None if reset is None else pendulum.from_timestamp(reset)
+    reset_at = None
+    if reset is not None:  # some servers send seconds from now, most the epoch
+        reset_at = now.add(seconds=int(reset)) if reset < 1_000_000_000 else pendulum.from_timestamp(reset)
     limit, remaining = _number(headers, "limit"), _number(headers, "remaining")
     return Quota(_whole(limit), _whole(remaining), reset_at)
 

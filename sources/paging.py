@@ -1,13 +1,13 @@
 """The ways to walk a list completely.
 
-What breaks a naive walk: with `sort=updated&direction=asc` a row that is edited while page 1 is being read moves to the
-end, every later row moves up by one, and page 2 starts one row too late. That row is not seen again, ever.
+What breaks a naive walk: with `sort=updated&direction=asc` a row that is edited while page 1 is being read moves to
+the end, every later row moves up by one, and page 2 starts one row too late. That row is not seen again, ever.
 
-`walk` therefore *seeks*: it asks for page 1 since the last row's time, again and again, and drops what it saw. Only while
-one second fills a whole page does it use page numbers, and then every page overlaps the one before: if the last row of
-the previous page is not on it, rows have moved up in between and the pass is repeated. A list without a moving sort key
-is walked by overlapping pages alone (`seeks=False`). A walk ends where the server says that the list ends, never because
-a page is short or empty; where a proxy strips the headers that say so, only an empty page ends it.
+`walk` therefore *seeks*: it asks for page 1 since the last row's time, again and again, and drops what it saw. Only
+while one second fills a whole page does it use page numbers, and then every page overlaps the one before: if the last
+row of the previous page is not on it, rows have moved up in between and the pass is repeated. A list without a moving
+sort key is walked by overlapping pages alone (`seeks=False`). A walk ends where the server says that the list ends,
+never because a page is short or empty; where a proxy strips the headers that say so, only an empty page ends it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -115,7 +115,9 @@ async def walk(
         elif not proven and (news or passes < QUIET_PASSES):
             covered, limit, last, proven, news, passes = start, size, None, True, False, passes + 1
             if passes > MAX_PASSES:
-                raise Failure("FETCH_ERROR", f"{page.answer.url.path} moves faster than it can be read; next run retries")
+                raise Failure(
+                    "FETCH_ERROR", f"{page.answer.url.path} moves faster than it can be read; next run retries"
+                )
         elif page.more:
             since, covered, limit, last, proven, news, passes = newest, 0, size, None, True, False, 0
             seen = {id_: s for id_, s in seen.items() if s.moment is None or newest is None or s.moment >= newest}

@@ -3,10 +3,10 @@
 from typing import Any
 
 import pendulum
-from demo_client import get
 
 from pipelines.demo.gitlab_api import GitLabApp
 from pipelines.demo.gitlab_state import Issuable, kind_of
+from tests.demo_client import get
 
 NOW = pendulum.datetime(2026, 1, 2, 3, 4, 5, 678_900)
 PROJECT = "/api/v4/projects/lantern%2Fconsole"

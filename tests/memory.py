@@ -57,7 +57,13 @@ def client(app: GitHubApp, config: GithubConfig) -> Any:
 
 
 def read(
-    app: GitHubApp, memory: Memory, config: GithubConfig, *, dies_after: int | None = None, chunk: int = 1, **options: bool
+    app: GitHubApp,
+    memory: Memory,
+    config: GithubConfig,
+    *,
+    dies_after: int | None = None,
+    chunk: int = 1,
+    **options: bool,
 ) -> Reading:
     """One reading into `memory`. With `dies_after` the process is killed before that many batches were emitted."""
 
@@ -97,9 +103,15 @@ def exists(world: GitHubWorld) -> set[Said]:
     truth = world.truth()
     openers = [*truth.issues.values(), *truth.pull_requests.values()]
     return {
-        *(("opener", f"{fact['repo_id']}#{fact['number']}", None, f"{fact['title']}\n{fact['body']}") for fact in openers),
+        *(
+            ("opener", f"{fact['repo_id']}#{fact['number']}", None, f"{fact['title']}\n{fact['body']}")
+            for fact in openers
+        ),
         *(("issue_comment", str(id_), fact["updated_at"], fact["body"]) for id_, fact in truth.issue_comments.items()),
-        *(("review_comment", str(id_), fact["updated_at"], fact["body"]) for id_, fact in truth.review_comments.items()),
+        *(
+            ("review_comment", str(id_), fact["updated_at"], fact["body"])
+            for id_, fact in truth.review_comments.items()
+        ),
         *(
             ("review", str(id_), None, f"{fact['state']}\n{fact['body']}")
             for id_, fact in truth.reviews.items()
@@ -137,5 +149,7 @@ def judge(world: GitHubWorld, rows: Callable[[str], list[dict[str, Any]]]) -> No
     assert len(found) == len(set(found)), "something is held twice"
     assert exists(world) - set(found) == set(), "something is lost"
     assert set(found) - ever_said(world) == set(), "something is held that was never said"
-    keys = [row["event_key"] for table in ("openers", "issue_comments", "review_comments", "reviews") for row in rows(table)]
+    keys = [
+        row["event_key"] for table in ("openers", "issue_comments", "review_comments", "reviews") for row in rows(table)
+    ]
     assert len(keys) == len(set(keys)), "two versions share an event_key"

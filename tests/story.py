@@ -118,7 +118,9 @@ class Project:
         logging.getLogger("earshot").addHandler(listener)
         try:
             os.chdir(self.folder)
-            result = CliRunner().invoke(run_module.main, list(arguments), env=self._environment({}), catch_exceptions=False)
+            result = CliRunner().invoke(
+                run_module.main, list(arguments), env=self._environment({}), catch_exceptions=False
+            )
         finally:
             os.chdir(here)
             os.umask(mask)

@@ -12,7 +12,8 @@ import httpx
 
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
-from pipelines.sync import Options, Report, sync
+from pipelines.report import Report
+from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
 from sources.github import Github
 from sources.http import connect

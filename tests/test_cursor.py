@@ -99,7 +99,7 @@ def test_the_boundary_second_is_read_again() -> None:
 
 def test_a_full_page_is_never_vouched_for_by_its_etag() -> None:
     """Page 1 of 100 rows stays the same when row 101 comes: a 304 must not be believed then."""
-    server = Server({n: (1000, "hi") for n in range(100)}, now=1000)
+    server = Server(dict.fromkeys(range(100), (1000, "hi")), now=1000)
     _, cursor, _ = run(server, Cursor())
     server.say(100, "the 101st", at=1000)
     assert run(server, cursor)[0] == [(100, "the 101st")]
@@ -115,7 +115,7 @@ def test_a_page_that_a_server_caps_is_not_vouched_for_when_another_appears_behin
 
 def test_an_overlap_window_larger_than_a_page_is_closed_once_it_is_old() -> None:
     """Else every unchanged run would page through it for ever; nothing that comes later is lost by closing it."""
-    server = Server({n: (1000, "import") for n in range(450)}, now=1010)
+    server = Server(dict.fromkeys(range(450), (1000, "import")), now=1010)
     _, cursor, _ = run(server, Cursor())
     assert cursor.etag is None and len(cursor.window) == 450
     server.now = 1010 + 240

@@ -9,13 +9,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
-from demo_client import BASE, NOW, TOKEN, get, ids, next_link, said, walk
 
 from pipelines.demo.github_access import Access
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request
+from tests.demo_client import BASE, NOW, TOKEN, get, ids, next_link, said, walk
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import asyncio
 
 import httpx
 import pytest
-from demo_client import BASE, NOW, ROOT, TOKEN, ask, get, ids, next_link, said, walk
 
 from pipelines.demo.github_access import Secondary
 from pipelines.demo.github_api import GitHubApp
@@ -12,6 +11,7 @@ from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.serve import serving
 from pipelines.demo.web import Bent, Dropped, Request, Response, Switches, html_page
+from tests.demo_client import BASE, NOW, ROOT, TOKEN, ask, get, ids, next_link, said, walk
 
 
 @pytest.fixture

@@ -8,14 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from demo_client import TOKEN, get, ids, next_link, walk
-from demo_gitlab_client import MRS, NOW, PROJECT, discussions, one
 
 from pipelines.demo.gitlab_api import GitLabApp
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import FileDiff, MergeRequest, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
+from tests.demo_client import TOKEN, get, ids, next_link, walk
+from tests.demo_gitlab_client import MRS, NOW, PROJECT, discussions, one
 
 
 @pytest.fixture

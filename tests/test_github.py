@@ -189,7 +189,11 @@ def test_a_repository_added_later_gets_its_own_history(small: Desk, world: GitHu
     report = small.run()
     assert report.exit_code == 0
     small.judge()
-    first = [call for call in small.app.log if call.path.startswith("/repos/lantern/lantern/") or call.path.endswith("/lantern")]
+    first = [
+        call
+        for call in small.app.log
+        if call.path.startswith("/repos/lantern/lantern/") or call.path.endswith("/lantern")
+    ]
     assert {call.status for call in first} == {304}
 
 
@@ -257,7 +261,9 @@ def test_diff_notes_show_the_place_as_said_and_as_it_is_now(small: Desk, repo: R
     assert small.sql(place) == [("cache.go", 10, 12, "RIGHT", None, True, "return nil\n")]
 
 
-def test_closing_a_pull_request_keeps_its_words_and_ends_their_actionability(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_closing_a_pull_request_keeps_its_words_and_ends_their_actionability(
+    small: Desk, repo: Repo, world: GitHubWorld
+) -> None:
     """Closed and merged are terminal for actionability, not for memory."""
     small.run()
     world.advance(seconds=60)
@@ -282,9 +288,9 @@ def test_completeness_names_a_thread_whose_count_never_agrees(small: Desk, repo:
     small.app.switches.hide = lambda row: getattr(row, "body", "") == "shadow"
     repo.comment(1, "odile", "shadow")
     small.run()
-    assert small.sql("SELECT remote_count, held_count, is_complete, is_all_that_is_listed FROM ops.completeness WHERE parent_number = 1") == [
-        (2, 1, False, True)
-    ]
+    assert small.sql(
+        "SELECT remote_count, held_count, is_complete, is_all_that_is_listed FROM ops.completeness WHERE parent_number = 1"
+    ) == [(2, 1, False, True)]
     world.advance(seconds=60)
     repo.comment(2, "odile", "elsewhere")
     small.run()
@@ -294,7 +300,10 @@ def test_completeness_names_a_thread_whose_count_never_agrees(small: Desk, repo:
 def test_cursors_in_sql_are_dlts(small: Desk) -> None:
     """`ops.cursors` shows what `dlt pipeline earshot_github info` shows."""
     small.run()
-    shown = {surface: (complete, state) for surface, complete, state in small.sql("SELECT surface, is_complete, state FROM ops.cursors")}
+    shown = {
+        surface: (complete, state)
+        for surface, complete, state in small.sql("SELECT surface, is_complete, state FROM ops.cursors")
+    }
     assert set(shown) == {"repositories", "issues", "pull_requests", "issue_comments", "review_comments"}
     assert all(complete for complete, _ in shown.values())
 

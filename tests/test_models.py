@@ -73,7 +73,9 @@ def test_the_latest_version_is_the_one_that_counts(empty: duckdb.DuckDBPyConnect
     comment(empty, 10, 1, "old")
     comment(empty, 10, 1, "new", updated_at=NOW.add(minutes=1))
     models.build(empty, TABLES, anew=False)
-    rows = "SELECT body, is_edit, is_latest, is_actionable FROM feedback.events WHERE kind = 'issue_comment' ORDER BY body"
+    rows = (
+        "SELECT body, is_edit, is_latest, is_actionable FROM feedback.events WHERE kind = 'issue_comment' ORDER BY body"
+    )
     assert empty.execute(rows).fetchall() == [("new", True, True, True), ("old", False, False, False)]
 
 
@@ -100,7 +102,16 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
             scope="7", number=number, title="T", body="B", author="maya", created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
         for n in range(3):
             comment(empty, number * 10 + n, number, f"{number}.{n}", author="ci[bot]" if n == 2 else "odile")
-    put(empty, "deletions", kind="issue_comment", id=11, scope="7", parent_key="github:7:1", is_deleted=True, noticed_at=NOW)
+    put(
+        empty,
+        "deletions",
+        kind="issue_comment",
+        id=11,
+        scope="7",
+        parent_key="github:7:1",
+        is_deleted=True,
+        noticed_at=NOW,
+    )
     models.build(empty, TABLES, anew=False)
     narrowed = empty.execute("SELECT * FROM feedback.events ORDER BY event_key").fetchall()
     models.build(empty, TABLES, anew=True)

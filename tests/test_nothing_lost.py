@@ -1,5 +1,5 @@
-"""Promises 1 and 2 under adversity: whatever order edits, page shifts, bursts, kills and clocks come in, once the world is
-quiet and a run succeeds, what is held equals a full scan of the world, each version once.
+"""Promises 1 and 2 under adversity: whatever order edits, page shifts, bursts, kills and clocks come in, once the
+world is quiet and a run succeeds, what is held equals a full scan of the world, each version once.
 """
 
 import os
@@ -56,7 +56,9 @@ class Actor:
         elif what == "review_comment" and pulls:
             repo.review_comment(pulls[pick % len(pulls)], "sanvi", "a.go", f"{words} {pick}", 1 + pick % 9)
         elif what == "review" and pulls:
-            repo.review(pulls[pick % len(pulls)], "maya", ("APPROVED", "COMMENTED", "CHANGES_REQUESTED")[pick % 3], words)
+            repo.review(
+                pulls[pick % len(pulls)], "maya", ("APPROVED", "COMMENTED", "CHANGES_REQUESTED")[pick % 3], words
+            )
         elif what == "edit_comment" and comments:
             repo.edit_comment(comments[pick % len(comments)], f"{words} {pick % 3}")
         elif what == "edit_review_comment" and notes:
@@ -93,7 +95,9 @@ RUN = st.tuples(st.lists(OPERATION, max_size=25), st.lists(OPERATION, max_size=1
 @settings(
     max_examples=2000 if LONG else 120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
 )  # fmt: skip
-@given(runs=st.lists(RUN, min_size=1, max_size=4), cap=st.integers(1, 9), stripped=st.booleans(), chunk=st.integers(1, 4))
+@given(
+    runs=st.lists(RUN, min_size=1, max_size=4), cap=st.integers(1, 9), stripped=st.booleans(), chunk=st.integers(1, 4)
+)
 def test_any_history_read_in_any_runs_ends_equal_to_a_full_scan(runs, cap, stripped, chunk):  # type: ignore[no-untyped-def]
     """Random edits between runs, during walks and around kills; pages of any size; with and without Link headers."""
     world = GitHubWorld(NOW)

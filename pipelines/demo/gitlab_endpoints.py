@@ -26,7 +26,7 @@ NOT_MODELLED = {
     "approved", "assignee_id", "assignee_username", "author_id", "author_username", "confidential", "deployed_after",
     "deployed_before", "due_date", "environment", "in", "issue_type", "merge_user_id", "merge_user_username",
     "milestone", "milestone_id", "my_reaction_emoji", "not", "reviewer_id", "reviewer_username", "search",
-    "source_branch", "source_project_id", "target_branch", "view", "weight", "wip", "with_labels_details",
+    "source_branch", "source_project_id", "target_branch", "view", "weight", "wip",
 }  # fmt: skip
 
 
@@ -149,6 +149,7 @@ def _listed_parents(ask: Ask, kind: str, states: set[str]) -> list[Issuable]:
     request = ask.request
     if named := NOT_MODELLED & {name.split("[")[0] for name in request.query}:
         raise Refused(Response(501, {"message": f"the demo world does not model {sorted(named)}"}))
+    choice(request, "with_labels_details", {"true", "false"}, "false", {"false"})
     state = choice(request, "state", states, "all")
     order = choice(request, "order_by", ORDERS, "created_at", {"created_at", "updated_at"})
     descending = choice(request, "sort", {"asc", "desc"}, "desc") == "desc"
@@ -180,10 +181,7 @@ def _concerns(ask: Ask, row: Issuable, scope: str) -> bool:
     return ask.visitor.username in {user.username for user in people}
 
 
-DECLARED = {
-    "order_by": "created_at", "sort": "desc", "state": "all",
-    "with_labels_details": "false", "with_merge_status_recheck": "false",
-}  # fmt: skip
+DECLARED = {"order_by": "created_at", "sort": "desc", "state": "all", "with_labels_details": "false"}
 
 ENDPOINTS: Routes[tuple[Callable[..., Response], bool]] = Routes()  # with whether a user is needed even in public
 

@@ -1,6 +1,7 @@
-"""The demo world on a real socket: in a thread for tests and `--demo`, or as its own process for benchmarks.
+"""A demo world on a real socket: in a thread for tests and `--demo`, or as its own process for benchmarks.
 
 python -m pipelines.demo.serve --port 8123 --comments 100000
+python -m pipelines.demo.serve --service gitlab --merge-requests 500 --discussions 10 --notes 3
 curl -X POST 'http://127.0.0.1:8123/_world/touch?changes=20'    make 20 edits
 curl 'http://127.0.0.1:8123/_world/log'                         what was asked so far; POST forgets it
 """
@@ -10,20 +11,25 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pendulum
 
-from pipelines.demo import github_fill
-from pipelines.demo.github_access import Access
+from pipelines.demo import github_access, github_fill, gitlab_fill
 from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
+from pipelines.demo.gitlab_api import GitLabApp
+from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import App, Request, Response, Switches
 
 START_SECONDS = 10
+NOW = pendulum.datetime(2025, 6, 2, 9)
+AMOUNTS = {
+    "github": {"pulls": 300, "issues": 0, "comments": 6000, "review-comments": 3000, "reviews": 0},
+    "gitlab": {"merge-requests": 500, "issues": 0, "discussions": 10, "notes": 3},
+}
 
 
 @contextmanager
@@ -46,20 +52,20 @@ def serving(app: App) -> Iterator[str]:
         listener.close()
 
 
-class Bench(GitHubApp):
-    """The service with a back door, for a benchmark in another process."""
+class Bench(App):
+    """A service with a back door, for a benchmark in another process."""
 
-    def __init__(self, world: GitHubWorld, repo: Repo, switches: Switches) -> None:
-        super().__init__(world, switches, Access(quota=10**9, anonymous_quota=10**9))
-        self._repo = repo
+    def __init__(self, service: App, answer: Callable[[Request], Response], world: Any, stir: Callable[[int], int]):
+        super().__init__(self.answer, lambda: world.now, service.switches)
+        self._world, self._serve, self._stir = world, answer, stir
 
     def answer(self, request: Request) -> Response:
         if request.path == "/_world/touch" and request.method == "POST":
-            github_fill.stir(self.world, self._repo, int(request.query.get("changes", "20")))
-            return Response(200, {"now": str(self.world.now), "comments": len(self._repo.comments.rows)})
+            said = self._stir(int(request.query.get("changes", "20")))
+            return Response(200, {"now": str(self._world.now), "comments": said})
         if request.path == "/_world/log":
             return self._told(forget=request.method == "POST")
-        return super().answer(request)
+        return self._serve(request)
 
     def _told(self, forget: bool) -> Response:
         calls = [call for call in self.log if not call.path.startswith("/_world/")]
@@ -73,6 +79,32 @@ class Bench(GitHubApp):
             self.log.clear()
             self.max_in_flight = 0
         return Response(200, told)
+
+
+def github(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
+    world = GitHubWorld(NOW)
+    repo = world.add_repo(place)
+    world.fill(repo, **amounts)
+    service = GitHubApp(world, switches, github_access.Access(quota=10**9, anonymous_quota=10**9))
+
+    def stir(changes: int) -> int:
+        github_fill.stir(world, repo, changes)
+        return len(repo.comments.rows)
+
+    return Bench(service, service.answer, world, stir)
+
+
+def gitlab(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
+    world = GitLabWorld(NOW)
+    project = world.add_project(place)
+    world.fill(project, **amounts)
+    service = GitLabApp(world, switches)
+
+    def stir(changes: int) -> int:
+        gitlab_fill.stir(world, project, changes)
+        return sum(mr.user_notes_count for mr in project.merge_requests.values())
+
+    return Bench(service, service.answer, world, stir)
 
 
 def _server(app: App) -> Any:
@@ -91,19 +123,26 @@ def _server(app: App) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--service", choices=AMOUNTS, default="github")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--repo", default="lantern/lantern")
-    for kind, amount in {"pulls": 300, "issues": 0, "comments": 6000, "review-comments": 3000, "reviews": 0}.items():
-        parser.add_argument(f"--{kind}", type=int, default=amount)
+    parser.add_argument("--repo", "--project", default="lantern/lantern")
+    for kind in dict.fromkeys(kind for amounts in AMOUNTS.values() for kind in amounts):
+        parser.add_argument(f"--{kind}", type=int, help="how many; of notes per discussion, of those per merge request")
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()
 
-    world = GitHubWorld(pendulum.datetime(2025, 6, 2, 9))
-    repo = world.add_repo(options.repo)
-    world.fill(repo, options.pulls, options.comments, options.review_comments, options.issues, options.reviews)
+    given = {kind: getattr(options, kind.replace("-", "_")) for amounts in AMOUNTS.values() for kind in amounts}
+    if strange := [kind for kind, n in given.items() if n is not None and kind not in AMOUNTS[options.service]]:
+        parser.error(f"{options.service} has no {', '.join(strange)}")
+    amounts = {
+        kind.replace("-", "_"): usual if given[kind] is None else given[kind]
+        for kind, usual in AMOUNTS[options.service].items()
+    }
+    make = {"github": github, "gitlab": gitlab}[options.service]
+    bench = make(options.repo, amounts, Switches(latency=options.latency))
     listener = socket.create_server(("127.0.0.1", options.port))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    _server(Bench(world, repo, Switches(latency=options.latency))).run(sockets=[listener])
+    _server(bench).run(sockets=[listener])
 
 
 if __name__ == "__main__":

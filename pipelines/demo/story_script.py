@@ -56,7 +56,7 @@ class Scene:
 
     @property
     def number(self) -> int:
-        return self.names[self.thread][1]
+        return int(self.names[self.thread][1])
 
     def made(self, name: str) -> Any:
         return self.names[f"{self.thread}.{name}"]

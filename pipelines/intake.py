@@ -1,0 +1,69 @@
+"""Batches of one source on their way into the warehouse: collected, landed a few thousand rows at a time."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.landing import Landing
+from pipelines.ledger import Ledger
+from sources.reading import Batch, Reading
+
+__all__ = ["Intake"]
+
+
+@dataclass
+class Intake:
+    """Batches of one source on their way into the warehouse."""
+
+    landing: Landing
+    ledger: Ledger
+    run_id: int
+    chunk_rows: int
+    work: Callable[..., Awaitable[Any]]  # runs a job in the one thread that may touch dlt and DuckDB
+    landed: Callable[[int], None]  # told how many rows are in so far
+    reading: Reading | None = None
+    pending: list[Batch] = field(default_factory=list)
+    rows: dict[str, int] = field(default_factory=dict)
+    packages: int = 0
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def take(self, batch: Batch) -> None:
+        """Readers that are too fast wait here while a full chunk is landed."""
+        self.pending.append(batch)
+        if self._waiting() >= self.chunk_rows:
+            async with self._turn:
+                if self._waiting() >= self.chunk_rows:
+                    await self._land()
+
+    async def land(self) -> None:
+        """Lands what is left. Cursors that differ by an ETag alone wait for company: else every run would write."""
+        async with self._turn:
+            saved = self.landing.cursors
+            if not self.landing.is_shaped() or any(_is_news(batch, saved) for batch in self.pending):
+                await self._land()
+            self.pending.clear()
+
+    async def _land(self) -> None:
+        batches, self.pending = self.pending, []
+        assert self.reading is not None
+        self.ledger.keep_raw(self.landing.source, self.reading.quarantined.values())
+        self.ledger.learn("unpublished", str(self.run_id))
+        await self.work(self.landing.land, batches)
+        self.packages += 1
+        for batch in batches:
+            for table, found in batch.rows.items():
+                self.rows[table] = self.rows.get(table, 0) + len(found)
+        self.landed(sum(self.rows.values()))
+
+    def _waiting(self) -> int:
+        return sum(batch.size for batch in self.pending)
+
+
+def _is_news(batch: Batch, saved: dict[str, dict[str, object]]) -> bool:
+    if batch.size:
+        return True
+    known = saved.get(batch.surface, {}).get(batch.scope)
+    if batch.cursor is None or not isinstance(known, dict):
+        return batch.cursor is not None
+    return {**batch.cursor, "etag": None} != {**known, "etag": None}
