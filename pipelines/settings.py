@@ -83,9 +83,9 @@ def landed_tables() -> dict[str, tuple[Table, ...]]:
 
 
 def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:
-    """The service's own environment variable, where our key is not set. Only for the service's own host."""
+    """The service's usual environment variable, where our key is not set; never for another host than the service's."""
     table = dict(settings.get("sources", {}).get(name, {}))  # type: ignore[attr-defined]
-    if not table.get("token") and environ.get(variable):
+    if not table.get("token") and not table.get("api_url") and environ.get(variable):
         table["token"] = Secret(environ[variable])
     return {**settings, "sources": {**settings.get("sources", {}), name: table}}  # type: ignore[dict-item]
 

@@ -62,9 +62,9 @@ class Scene:
         return self.names[f"{self.thread}.{name}"]
 
     def text(self, text: str) -> str:
-        return re.sub(r"#\{([\w-]+)\}", self._reference, prose(text))
+        return re.sub(r"#\{([\w-]+)\}", self.reference, prose(text))
 
-    def _reference(self, match: re.Match[str]) -> str:
+    def reference(self, match: re.Match[str]) -> str:
         repo, number = self.names[match[1]]
         here = self.names.get(self.thread, (repo,))[0]
         return f"#{number}" if repo == here else f"{repo}#{number}"
@@ -82,21 +82,27 @@ class Line:
 class Thread:
     """Lines in one issue or pull request, from a date on ("08-05 09:12" of 2026, or an instant)."""
 
+    scene: type[Scene] = Scene
+
     def __init__(self, name: str, at: str | DateTime, *lines: Line) -> None:
         self.name, self.at, self.lines = name, at, lines
 
     def beats(self) -> Iterator[Beat]:
-        at = self.at if isinstance(self.at, DateTime) else pendulum.parse(f"2026-{self.at.replace(' ', 'T')}:00Z")
-        assert isinstance(at, DateTime)
+        at = self.begin()
         for number, line in enumerate(self.lines):
             at += delay(line.when)
             # people do not write on the full minute; a fixed hash keeps every performance the same
             seconds = crc32(f"{self.name} {number} {line.name}".encode()) % 60
-            yield Beat(at.add(seconds=seconds), self._performer(line))
+            yield Beat(at.add(seconds=seconds), self.performer(line))
 
-    def _performer(self, line: Line) -> Callable[[Any, Names], None]:
+    def begin(self) -> DateTime:
+        at = self.at if isinstance(self.at, DateTime) else pendulum.parse(f"2026-{self.at.replace(' ', 'T')}:00Z")
+        assert isinstance(at, DateTime)
+        return at
+
+    def performer(self, line: Line) -> Callable[[Any, Names], None]:
         def perform(world: Any, names: Names) -> None:
-            made = line.act(Scene(world, names, self.name))
+            made = line.act(self.scene(world, names, self.name))
             if line.name:
                 names[f"{self.name}.{line.name}"] = made
 
@@ -232,8 +238,9 @@ def leave(when: str, login: str) -> Line:
 
 
 def delay(when: str) -> pendulum.Duration:
-    amounts = {unit: int(number) for number, unit in re.findall(r"(\d+)([dhm])", when)}
-    return pendulum.duration(days=amounts.get("d", 0), hours=amounts.get("h", 0), minutes=amounts.get("m", 0))
+    amounts = {unit: int(number) for number, unit in re.findall(r"(\d+)([dhms])", when)}
+    days, hours, minutes, seconds = (amounts.get(unit, 0) for unit in "dhms")
+    return pendulum.duration(days=days, hours=hours, minutes=minutes, seconds=seconds)
 
 
 def prose(text: str) -> str:

@@ -1,0 +1,108 @@
+"""Settings: dlt's places, strict names and types."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pipelines.settings import configured, data_dir, load
+from sources.config import ConfigError, Secret, read_settings, section
+from sources.github import GithubConfig
+
+
+@dataclass(frozen=True)
+class Shape:
+    count: int = 1
+    ratio: float = 1.0
+    on: bool = False
+    names: list[str] = field(default_factory=list)
+    pulls: dict[str, list[int]] = field(default_factory=dict)
+    token: Secret = Secret()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / ".dlt").mkdir()
+    return tmp_path
+
+
+def write(folder: Path, text: str, name: str = "config.toml") -> None:
+    (folder / ".dlt" / name).write_text(text)
+
+
+def test_the_environment_wins_over_secrets_and_secrets_over_config(folder: Path) -> None:
+    """As dlt does it."""
+    write(folder, "[sources.github]\ntoken = 'a'\nrepos = ['x/y']\noverlap_seconds = 5")
+    write(folder, "[sources.github]\ntoken = 'b'", "secrets.toml")
+    environ = {"SOURCES__GITHUB__OVERLAP_SECONDS": "7", "SOURCES__GITHUB__REPOS": '["p/q"]', "UNRELATED": "1"}
+    config = section(read_settings(folder / ".dlt", environ), "sources.github", GithubConfig)
+    assert (config.token, config.overlap_seconds, config.repos) == ("b", 7, ["p/q"])
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    ("[s]\nconut = 3", "unknown setting 'conut'; did you mean 'count'"),
+    ("[s]\ncount = '3x'", r"\[s\] count: expected int, got str"),
+    ("[s]\ncount = true", r"\[s\] count: expected int, got bool"),
+    ("[s]\nnames = 'a'\non = 1", r"\[s\] on: expected bool, got int"),
+    ("[s]\nnames = [1]", r"\[s\] names\[0\]: expected str, got int"),
+    ("[s]\npulls = {'a/b' = ['x']}", r"\[s\] pulls.a/b\[0\]: expected int"),
+    ("[s\n", "not valid TOML"),
+])  # fmt: skip
+def test_a_wrong_setting_is_refused_by_name(folder: Path, text: str, message: str) -> None:
+    """A misspelt key that is ignored looks exactly like a working one."""
+    write(folder, text)
+    with pytest.raises(ConfigError, match=message):
+        section(read_settings(folder / ".dlt", {}), "s", Shape)
+
+
+def test_a_misspelt_source_is_refused(folder: Path) -> None:
+    """Also where nothing would read the section."""
+    write(folder, "[sources.githab]\nrepos = ['a/b']")
+    with pytest.raises(ConfigError, match="did you mean 'github'"):
+        load(folder, {})
+
+
+@pytest.mark.parametrize(("values", "message"), [
+    ({"repos": ["justname"]}, "owner/name"), ({"since": "yesterday"}, "not a date"), ({"overlap_seconds": 0}, "at least 1"),
+])  # fmt: skip
+def test_a_setting_that_makes_no_sense_is_refused_at_once(values: dict[str, object], message: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(ConfigError, match=message):
+        GithubConfig(**values)  # type: ignore[arg-type]
+
+
+def test_an_epoch_start_means_from_the_beginning() -> None:
+    """GitHub answers an epoch `since` with an empty list."""
+    assert GithubConfig(since="1970-01-01").floor is None
+    assert str(GithubConfig(since="2025-01-31").floor) == "2025-01-31 00:00:00+00:00"
+
+
+def test_nothing_configured_says_what_to_do_next(folder: Path) -> None:
+    """The first thing a newcomer meets after the demo."""
+    settings, config = load(folder, {})
+    with pytest.raises(ConfigError, match="--demo"):
+        configured(settings, config)
+
+
+def test_the_usual_token_is_used_where_ours_is_not_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GITHUB_TOKEN, as every other tool takes it."""
+    monkeypatch.setenv("GITHUB_TOKEN", "usual")
+    write(folder, "[sources.github]\nrepos = ['a/b']")
+    [source] = configured(*load(folder, {}))
+    assert source.source.config.token == "usual"
+    write(folder, "[sources.github]\nrepos = ['a/b']\napi_url = 'https://github.example.com/api/v3'")
+    [elsewhere] = configured(*load(folder, {}))
+    assert elsewhere.source.config.token == "", "github.com's token goes to no other host"
+
+
+def test_a_secret_is_not_shown() -> None:
+    """By repr of itself or of what holds it."""
+    assert "hunter2" not in repr(GithubConfig(token=Secret("hunter2")))
+
+
+def test_the_data_directory_comes_from_the_environment_first(folder: Path) -> None:
+    """EARSHOT_DATA, else the configuration, else data/."""
+    assert data_dir(folder, {}) == folder / "data"
+    write(folder, "[earshot]\ndata_dir = 'warehouse'")
+    assert data_dir(folder, {}) == folder / "warehouse"
+    assert data_dir(folder, {"EARSHOT_DATA": "/tmp/elsewhere"}) == Path("/tmp/elsewhere")
