@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.landing import Landing
 from pipelines.ledger import Ledger
+from pipelines.payloads import Payloads
 from sources.reading import Batch, Reading
 
 __all__ = ["Intake"]
@@ -22,6 +23,7 @@ class Intake:
     chunk_rows: int
     work: Callable[..., Awaitable[Any]]  # runs a job in the one thread that may touch dlt and DuckDB
     landed: Callable[[int], None]  # told how many rows are in so far
+    payloads: Payloads | None = None
     reading: Reading | None = None
     pending: list[Batch] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
@@ -48,7 +50,11 @@ class Intake:
         batches, self.pending = self.pending, []
         assert self.reading is not None
         self.ledger.keep_raw(self.landing.source, self.reading.quarantined.values())
-        self.ledger.learn("unpublished", str(self.run_id))
+        if any(batch.size for batch in batches):  # cursors alone show readers nothing new
+            self.ledger.learn("unpublished", str(self.run_id))
+        self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at
+        if self.payloads:
+            await self.work(self.payloads.keep, self.landing.source, [p for batch in batches for p in batch.payloads])
         await self.work(self.landing.land, batches)
         self.packages += 1
         for batch in batches:

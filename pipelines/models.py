@@ -22,6 +22,8 @@ __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read
 
 FOLDER = Path(__file__).parent / "models"
 OURS = ("staging", "feedback", "ops")
+DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
+DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
 TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
 
 
@@ -80,9 +82,14 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
     connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_loads (load_id VARCHAR)")
     connection.begin()
     try:
-        tables = {f"{source}.{table.name}": table for source, all_ in landed.items() for table in all_}
+        tables = {
+            f"{source}.{name}": t
+            for source, all_ in landed.items()
+            for root in all_
+            for name, t in root.family().items()
+        }
         _ensure(connection, tables)
-        _untaken(connection, tables, anew=anew)
+        _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
         replaced = sum(_build_one(connection, model, models, tables, anew=anew) for model in models)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.commit()
@@ -131,7 +138,7 @@ def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) 
     for name, table in tables.items():
         columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}, _dlt_load_id VARCHAR)")
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})")
 
 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:

@@ -65,6 +65,7 @@ async def _runs(
     options = Options(
         full=full, sweep=sweep, sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours,
         authors=config.authors,
+        keep_payloads=config.keep_payloads,
     )  # fmt: skip
     while True:
         if demo:

@@ -12,7 +12,7 @@ from sources.record import Table
 
 __all__ = ["EarshotConfig", "configured", "data_dir", "landed_tables", "load", "usual_token"]
 
-SOURCES = ("github",)
+SOURCES = ("github", "gitlab")
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class EarshotConfig:
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
     authors: list[str] = field(default_factory=list)
+    keep_payloads: bool = True
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,9 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
 
 def landed_tables() -> dict[str, tuple[Table, ...]]:
     """What every source lands, configured or not: models are built over all of them."""
-    from sources import github_tables
+    from sources import github_tables, gitlab_tables
 
-    return {"github": github_tables.TABLES}
+    return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES}
 
 
 def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -95,4 +96,8 @@ def _source(name: str, settings: Settings) -> Any:
         from sources.github import Github, GithubConfig
 
         return Github(section(usual_token(settings, name, "GITHUB_TOKEN"), f"sources.{name}", GithubConfig))
+    if name == "gitlab":
+        from sources.gitlab import Gitlab, GitlabConfig
+
+        return Gitlab(section(usual_token(settings, name, "GITLAB_TOKEN"), f"sources.{name}", GitlabConfig))
     raise ConfigError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")

@@ -24,6 +24,7 @@ from pipelines import mirror, models
 from pipelines.intake import Intake
 from pipelines.landing import Landing, LandingError
 from pipelines.ledger import Ledger
+from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, PublishError
@@ -54,6 +55,7 @@ class Options:
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
     authors: Sequence[str] = ()
+    keep_payloads: bool = True
     chunk_rows: int = CHUNK_ROWS
 
 
@@ -122,7 +124,13 @@ class Run:
         kept = {row["key"] for row in ledger.quarantined(source.name)}
         async with connected.connect() as api:
             intake = Intake(
-                landing, ledger, self.run_id, self.options.chunk_rows, self.work, partial(self._landed, source.name)
+                landing,
+                ledger,
+                self.run_id,
+                self.options.chunk_rows,
+                self.work,
+                partial(self._landed, source.name),
+                Payloads(self.home.payloads) if self.options.keep_payloads else None,
             )
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
@@ -132,12 +140,15 @@ class Run:
             await source.read(reading)
             await source.retry(reading, [dict(row) for row in ledger.quarantined(source.name, due=True)])
             await intake.land()
-            if intake.packages or reading.sweep or ledger.open_failures(source.name):
+            if reading.sweep or ledger.fact(f"due {source.name}") or ledger.open_failures(source.name):
                 suspects = await self.work(_suspects, self.home, source, reading)
                 if suspects:
                     self.watch.at("settling")
                     await source.settle(reading, suspects)
                     await intake.land()
+                    reading.sightings.clear()  # what a sweep made suspect was looked at
+                    suspects = await self.work(_suspects, self.home, source, reading)
+                ledger.learn(f"due {source.name}", "suspects" if suspects else "")
         return self._record(source, reading, intake)
 
     async def publish(self, report: Report) -> None:
@@ -207,7 +218,7 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
     sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
     columns: list[list[Any]] = [list(column) for column in zip(*sighted, strict=True)] or [[], [], []]
     types = (pa.string(), pa.string(), pa.int64())
-    with duckdb.connect(str(home.warehouse)) as connection:
+    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
         connection.register(
             "sighted",
             pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)}),

@@ -45,6 +45,10 @@ class Home:
         return self.path / "control.sqlite"
 
     @property
+    def payloads(self) -> Path:
+        return self.path / "payloads.sqlite"
+
+    @property
     def working(self) -> Path:
         """dlt's working directories: `dlt pipeline --pipelines-dir <this> NAME info`."""
         return self.path / "dlt"

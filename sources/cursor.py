@@ -100,9 +100,9 @@ async def follow(
         first = await ask(Window(asked, size=size), None)
     async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
         pages += 1
-        fresh = page.items if reread else _differences(page, sight, cursor)
-        rivals = _rivals(page, sight, cursor)
-        cursor = _advance(cursor, page, sight, overlap)
+        fresh = page.items if reread else _differences(page, cursor)
+        rivals = _rivals(page, cursor)
+        cursor = _advance(cursor, page, overlap)
         if fresh:
             told = replace(cursor, etag=None, complete=False) if seeks else told
             yield Found(fresh, told, rivals)
@@ -120,9 +120,9 @@ async def _confirm(
     """Asks the next run's question once, for the ETag that lets it cost nothing; its rows are read like any others."""
     for _ in range(CONFIRMATIONS):
         asked = cursor.since
-        page, answered = answered or await ask(Window(asked, size=size), None), None
-        fresh, rivals = _differences(page, sight, cursor), _rivals(page, sight, cursor)
-        cursor = _advance(cursor, page, sight, overlap)
+        page, answered = (answered or await ask(Window(asked, size=size), None)).seen(sight), None
+        fresh, rivals = _differences(page, cursor), _rivals(page, cursor)
+        cursor = _advance(cursor, page, overlap)
         whole = not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
         if not whole and not fresh and cursor.newest and page.answer.date >= cursor.newest + 2 * overlap:
             cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})
@@ -133,9 +133,9 @@ async def _confirm(
             return
 
 
-def _differences(page: Page, sight: Sight, cursor: Cursor) -> list[Json]:
+def _differences(page: Page, cursor: Cursor) -> list[Json]:
     """Rows that the window does not know; rows it could not place were reported when the walk met them."""
-    return [item for item in page.items if _unknown(sight(item), cursor)]
+    return page.only(lambda s: _unknown(s, cursor)).items
 
 
 def _unknown(sighting: Sighting, cursor: Cursor) -> bool:
@@ -143,17 +143,17 @@ def _unknown(sighting: Sighting, cursor: Cursor) -> bool:
     return known is None or known[1] != sighting.version
 
 
-def _rivals(page: Page, sight: Sight, cursor: Cursor) -> frozenset[str]:
-    sightings = [s for s in map(sight, page.items) if _unknown(s, cursor)]
-    return frozenset(str(s.id) for s in sightings if (known := cursor.window.get(str(s.id))) and known[0] == s.moment)
+def _rivals(page: Page, cursor: Cursor) -> frozenset[str]:
+    known = ((s, cursor.window.get(str(s.id))) for s in page.sightings)
+    return frozenset(str(s.id) for s, seen in known if seen and seen[0] == s.moment and seen[1] != s.version)
 
 
-def _advance(cursor: Cursor, page: Page, sight: Sight, overlap: timedelta) -> Cursor:
+def _advance(cursor: Cursor, page: Page, overlap: timedelta) -> Cursor:
     """Moves to the newest row less the overlap, never back, never past the server's own clock."""
-    placed = [(str(s.id), (s.moment, s.version)) for s in map(sight, page.items) if s.moment]
+    placed = [(str(s.id), (s.moment, s.version)) for s in page.sightings if s.moment]
     if not placed:
         return cursor
-    newest = max(min(moment, page.answer.date) for _, (moment, _) in placed)
+    newest = min(max(moment for _, (moment, _) in placed), page.answer.date)
     newest = max(newest, cursor.newest or newest)
     since = max(newest - overlap, cursor.since or newest - overlap)
     window = {id_: seen for id_, seen in (cursor.window | dict(placed)).items() if seen[0] >= since}

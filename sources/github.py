@@ -20,18 +20,12 @@ from sources import github_rows as rows
 from sources.config import ConfigError, Secret
 from sources.cursor import Found, follow
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
-from sources.github_repository import (
-    Repository,
-    comment_rows,
-    issue_rows,
-    look_up,
-    review_comment_rows,
-    sight_by,
-)  # fmt: skip
+from sources.github_repository import comment_rows, issue_rows, look_up, review_comment_rows
 from sources.github_settle import SUSPECTS, retry, settle
 from sources.github_tables import TABLES
 from sources.http import Failure
 from sources.paging import Ask
+from sources.place import Place, sight_by
 from sources.reading import Batch, Reading, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
 
@@ -77,7 +71,7 @@ class Github:
     name: str = "github"
     tables: tuple[Table, ...] = TABLES
     suspects: str = SUSPECTS
-    _read: dict[str, Repository] = field(default_factory=dict)
+    _read: dict[str, Place] = field(default_factory=dict)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -120,7 +114,7 @@ class Github:
         }
         await side_by_side((reading.surface(s, repo.scope, batches) for s, batches in surfaces.items()), len(surfaces))
 
-    async def _one_pull(self, repo: Repository, number: int) -> None:
+    async def _one_pull(self, repo: Place, number: int) -> None:
         surfaces = {
             "issues": opener(repo, number),
             "pull_requests": pull_request(repo, number),
@@ -131,7 +125,7 @@ class Github:
             await repo.reading.surface(surface, repo.scope, batches)
 
 
-async def issues(repo: Repository, config: GithubConfig) -> AsyncIterator[Batch]:
+async def issues(repo: Place, config: GithubConfig) -> AsyncIterator[Batch]:
     """All issues and pull requests, as /issues tells them; the sweep reads them all, for their counts of comments."""
     ask = repo.asks("issues", "issues", state="all", sort="updated", direction="asc")
     surface = Surface("issues", ask, rows.issue_version, lambda found: issue_rows(repo, found.items))
@@ -139,7 +133,7 @@ async def issues(repo: Repository, config: GithubConfig) -> AsyncIterator[Batch]
         yield batch
 
 
-async def issue_comments(repo: Repository, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+async def issue_comments(repo: Place, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
     """Conversation comments, of the repository or of one PR (whose list cannot be sorted by time)."""
     path = f"issues/{number}/comments" if number else "issues/comments"
     order = {} if number else {"sort": "updated", "direction": "asc"}
@@ -151,7 +145,7 @@ async def issue_comments(repo: Repository, config: GithubConfig, number: int | N
         yield batch
 
 
-async def review_comments(repo: Repository, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+async def review_comments(repo: Place, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
     """Comments on diffs. No list counts them, so the sweep reads all and compares ids."""
     path = f"pulls/{number}/comments" if number else "pulls/comments"
     surface = Surface(
@@ -162,19 +156,19 @@ async def review_comments(repo: Repository, config: GithubConfig, number: int | 
         yield batch
 
 
-async def opener(repo: Repository, number: int) -> AsyncIterator[Batch]:
+async def opener(repo: Place, number: int) -> AsyncIterator[Batch]:
     async for issue, cursor in _changed(repo, "issues", f"issues/{number}", number):
         yield Batch("issues", f"{repo.scope}/{number}", issue_rows(repo, [issue]), cursor)
 
 
-async def pull_request(repo: Repository, number: int) -> AsyncIterator[Batch]:
+async def pull_request(repo: Place, number: int) -> AsyncIterator[Batch]:
     async for pull, cursor in _changed(repo, "pull_requests", f"pulls/{number}", number):
         if not instant(pull.get("updated_at")) < repo.now - SETTLE:
             cursor = {"etag": None, "shown": None}  # its reviews may still grow within this second
         yield Batch("pull_requests", f"{repo.scope}/{number}", await pulls_with_reviews(repo, [pull]), cursor)
 
 
-async def _changed(repo: Repository, surface: str, path: str, number: int) -> AsyncIterator[tuple[Json, Json]]:
+async def _changed(repo: Place, surface: str, path: str, number: int) -> AsyncIterator[tuple[Json, Json]]:
     """A single record, if it changed, with its ETag as cursor."""
     saved = repo.reading.raw_cursor(surface, f"{repo.scope}/{number}")
     known = saved if isinstance(saved, dict) else {}
@@ -198,9 +192,7 @@ class Surface:
     seeks: bool = True
 
 
-async def _follow(
-    repo: Repository, surface: Surface, config: GithubConfig, *, reread: bool = False
-) -> AsyncIterator[Batch]:
+async def _follow(repo: Place, surface: Surface, config: GithubConfig, *, reread: bool = False) -> AsyncIterator[Batch]:
     scope = f"{repo.scope}/{surface.number}" if surface.number else repo.scope
     start = repo.reading.cursor(surface.name, scope, now=repo.now, floor=config.floor)
     sight, seen = sight_by(surface.version), set[int]()

@@ -18,9 +18,9 @@ import pendulum
 from pendulum import DateTime
 
 from sources import github_rows as rows
-from sources.github_repository import PER_PAGE, Repository, sight_by
 from sources.http import Failure
 from sources.paging import Ask, Page, Sighting, Window, walk
+from sources.place import PER_PAGE, Place, sight_by
 from sources.reading import Batch
 from sources.record import Json, Row, Unreadable, fingerprint, instant, integer, maybe, text
 
@@ -67,7 +67,7 @@ def load(saved: object, now: DateTime) -> Watermark:
         return Watermark()
 
 
-async def pull_requests(repo: Repository, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
+async def pull_requests(repo: Place, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
     mark = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now)
     if mark.newest is None:
         async for reached, found in _first_walk(repo, mark, overlap, floor):
@@ -78,7 +78,7 @@ async def pull_requests(repo: Repository, overlap: timedelta, floor: DateTime | 
 
 
 async def _first_walk(
-    repo: Repository, mark: Watermark, overlap: timedelta, floor: DateTime | None
+    repo: Place, mark: Watermark, overlap: timedelta, floor: DateTime | None
 ) -> AsyncIterator[tuple[Watermark, dict[str, list[Row]]]]:
     """From the newest to the oldest (or the configured start), committing how far it came."""
     start = max(0, mark.covered - PER_PAGE)
@@ -89,8 +89,8 @@ async def _first_walk(
             if moments and not walking:
                 walking = min(max(moments), page.answer.date)
             covered += len(page.items)
-            seen |= {str(s.id): (s.moment, s.version) for s in map(sight, page.items) if s.moment and settled(s, page)}
-            wanted = [item for item in page.items if _not_before(sight(item), floor)]
+            seen |= {str(s.id): (s.moment, s.version) for s in page.sightings if s.moment and settled(s, page)}
+            wanted = page.only(lambda s: _not_before(s, floor)).items
             mark = replace(mark, covered=covered, walking=walking)
             yield mark, await pulls_with_reviews(repo, wanted)
             if floor and moments and moments[-1] < floor:
@@ -104,33 +104,33 @@ async def _first_walk(
 
 
 async def _catch_up(
-    repo: Repository, mark: Watermark, overlap: timedelta
+    repo: Place, mark: Watermark, overlap: timedelta
 ) -> AsyncIterator[tuple[Watermark | None, dict[str, list[Row]]]]:
     """From the head down to the watermark less the overlap; the watermark moves after the whole walk only."""
     assert mark.newest
     ask, floor = _asks(repo), mark.newest - overlap
-    first = await ask(Window(None, size=PER_PAGE), mark.etag)
+    first = (await ask(Window(None, size=PER_PAGE), mark.etag)).seen(sight)
     if first.answer.not_modified:
         return
     newest = max([mark.newest, *(min(moment, first.answer.date) for moment in _moments(first))])
     window: dict[str, str] = {}
     async for page in walk(ask, sight, seeks=False, first=first):
-        sightings = [sight(item) for item in page.items]
+        sightings = page.sightings
         recalled = [s for s in sightings if s.moment and s.moment >= newest - overlap and settled(s, first)]
         window |= {str(s.id): s.version for s in recalled}
-        recent = [item for item, s in zip(page.items, sightings, strict=True) if _not_before(s, floor)]
-        changed = [item for item in recent if mark.window.get(str(sight(item).id)) != sight(item).version]
+        recent = page.only(lambda s: _not_before(s, floor))
+        changed = recent.only(lambda s: mark.window.get(str(s.id)) != s.version).items
         if changed:
             yield None, await pulls_with_reviews(repo, changed)
-        if len(recent) < len(page.items):
+        if len(recent.items) < len(page.items):
             break
-    quiet = all(settled(s, first) for s in map(sight, first.items))
+    quiet = all(settled(s, first) for s in first.sightings)
     caught_up = Watermark(newest, window, first.answer.etag if quiet else None)
     if caught_up != mark:
         yield caught_up, {}
 
 
-async def pulls_with_reviews(repo: Repository, pulls: list[Json]) -> dict[str, list[Row]]:
+async def pulls_with_reviews(repo: Place, pulls: list[Json]) -> dict[str, list[Row]]:
     """Rows of these pull requests and all their reviews. A pull request whose reviews could not be read says so."""
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
@@ -150,7 +150,7 @@ async def pulls_with_reviews(repo: Repository, pulls: list[Json]) -> dict[str, l
     return {"pull_requests": shaped, "reviews": reviews, "latest_versions": latest}
 
 
-async def _reviews(repo: Repository, pull: Json) -> tuple[bool, list[Row]]:
+async def _reviews(repo: Place, pull: Json) -> tuple[bool, list[Row]]:
     number = pull.get("number")
     if not isinstance(number, int):
         return False, []
@@ -174,7 +174,7 @@ async def _reviews(repo: Repository, pull: Json) -> tuple[bool, list[Row]]:
     return len(shaped) == len(found), shaped
 
 
-def _asks(repo: Repository) -> Ask:
+def _asks(repo: Place) -> Ask:
     return repo.asks("pull_requests", "pulls", state="all", sort="updated", direction="desc")
 
 
@@ -183,7 +183,7 @@ def _sight_review(review: Json) -> Sighting:
 
 
 def _moments(page: Page) -> list[DateTime]:
-    return [s.moment for s in map(sight, page.items) if s.moment]
+    return [s.moment for s in page.sightings if s.moment]
 
 
 def settled(sighting: Sighting, page: Page) -> bool:

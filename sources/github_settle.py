@@ -13,9 +13,10 @@ import orjson
 
 from sources import github_rows as rows
 from sources.github_pulls import pulls_with_reviews
-from sources.github_repository import Repository, comment_rows, issue_rows, review_comment_rows, sight_by
+from sources.github_repository import comment_rows, issue_rows, review_comment_rows
 from sources.http import Failure
 from sources.paging import walk
+from sources.place import Place, sight_by
 from sources.reading import Batch, quarantine_key, side_by_side
 from sources.record import Json, Row, integer
 
@@ -68,7 +69,7 @@ WHERE g.id IS NULL AND d.id IS NULL AND ($floor IS NULL OR c.updated_at >= $floo
 """
 
 
-async def settle(repositories: Mapping[str, Repository], suspects: list[Row]) -> None:
+async def settle(repositories: Mapping[str, Place], suspects: list[Row]) -> None:
     """Reads every suspect of the repositories that this run could read; the others stay suspect."""
     jobs = []
     for suspect in suspects:
@@ -78,7 +79,7 @@ async def settle(repositories: Mapping[str, Repository], suspects: list[Row]) ->
     await side_by_side(jobs, AT_ONCE)
 
 
-async def retry(repositories: Mapping[str, Repository], quarantined: list[Row]) -> None:
+async def retry(repositories: Mapping[str, Place], quarantined: list[Row]) -> None:
     """Each record that could not be parsed, asked for again by itself."""
     jobs = []
     for record in quarantined:
@@ -89,7 +90,7 @@ async def retry(repositories: Mapping[str, Repository], quarantined: list[Row]) 
     await side_by_side(jobs, AT_ONCE)
 
 
-async def _again(repo: Repository, surface: str, kept: Json) -> AsyncIterator[Batch]:
+async def _again(repo: Place, surface: str, kept: Json) -> AsyncIterator[Batch]:
     path, by, rows_of = SINGLE[surface]
     if not isinstance(kept.get(by), int):
         return  # nothing to ask for it by; the list brings it again when it changes, or with --full
@@ -103,7 +104,7 @@ async def _again(repo: Repository, surface: str, kept: Json) -> AsyncIterator[Ba
     yield Batch("rechecks", repo.scope, await rows_of(repo, [found]))
 
 
-async def comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+async def comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The whole thread again: what is listed is kept, what we hold and is not listed is gone."""
     number = integer(suspect["number"])
     try:
@@ -123,7 +124,7 @@ async def comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
     yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": marks, "thread_checks": [check]})
 
 
-async def pull_request(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """One pull request that the list did not bring, or whose reviews could not be read."""
     try:
         pull = await repo.one("rechecks", f"pulls/{suspect['number']}")
@@ -136,7 +137,7 @@ async def pull_request(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
     yield Batch("rechecks", repo.scope, await pulls_with_reviews(repo, [pull]))
 
 
-async def reviews(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+async def reviews(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The sweep's look at an open pull request: reviews edited, dismissed or gone without its time moving."""
     number = integer(suspect["number"])
     found = await _listed(repo, f"pulls/{number}/reviews")
@@ -151,7 +152,7 @@ async def reviews(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
     yield Batch("rechecks", repo.scope, {"reviews": shaped, "latest_versions": latest, "deletions": marks})
 
 
-async def issue(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+async def issue(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """Absent from one answer; only if it answers 404 by itself too, while its repository is readable, is it gone."""
     number, id_ = integer(suspect["number"]), integer(suspect["id"])
     kind = "pull_request" if suspect["is_pull_request"] else "issue"
@@ -171,7 +172,7 @@ async def issue(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
     )
 
 
-async def review_comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch]:
+async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """Absent from the complete list that the sweep has just read."""
     gone = _ids(suspect, "ids")
     yield Batch(
@@ -179,11 +180,11 @@ async def review_comments(repo: Repository, suspect: Row) -> AsyncIterator[Batch
     )
 
 
-async def _plain(shape: Callable[[Repository, list[Json]], Shaped], repo: Repository, found: list[Json]) -> Shaped:
+async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> Shaped:
     return shape(repo, found)
 
 
-SINGLE: dict[str, tuple[str, str, Callable[[Repository, list[Json]], Awaitable[Shaped]]]] = {
+SINGLE: dict[str, tuple[str, str, Callable[[Place, list[Json]], Awaitable[Shaped]]]] = {
     "issues": ("issues/{}", "number", partial(_plain, issue_rows)),
     "pull_requests": ("pulls/{}", "number", pulls_with_reviews),
     "issue_comments": ("issues/comments/{}", "id", partial(_plain, comment_rows)),
@@ -196,12 +197,12 @@ TASKS = {
 }  # fmt: skip
 
 
-async def _listed(repo: Repository, path: str) -> list[Json]:
+async def _listed(repo: Place, path: str) -> list[Json]:
     sight = sight_by(lambda item: repr(item))
     return [item async for page in walk(repo.asks("rechecks", path), sight, seeks=False) for item in page.items]
 
 
-def _marks(repo: Repository, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:
+def _marks(repo: Place, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:
     mark = (kind, repo.scope, number, repo.now)
     return [
         *(rows.deletion_row(mark[0], id_, *mark[1:], "no longer listed") for id_ in sorted(gone)),

@@ -11,7 +11,7 @@ never because a page is short or empty; where a proxy strips the headers that sa
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from pendulum import DateTime
 
@@ -42,6 +42,15 @@ class Page:
     items: list[Json]
     more: bool
     answer: Answer
+    sightings: "list[Sighting]" = field(default_factory=list)
+
+    def seen(self, sight: "Sight") -> "Page":
+        """This page with its rows sighted, once: it is what a read spends its time on."""
+        return replace(self, sightings=[sight(item) for item in self.items])
+
+    def only(self, keep: "Callable[[Sighting], bool]") -> "Page":
+        kept = [(item, s) for item, s in zip(self.items, self.sightings, strict=True) if keep(s)]
+        return replace(self, items=[item for item, _ in kept], sightings=[s for _, s in kept])
 
 
 @dataclass(frozen=True)
@@ -57,11 +66,11 @@ Ask = Callable[[Window, str | None], Awaitable[Page]]
 Sight = Callable[[Json], Sighting]
 
 
-def page_of(api: Api, answer: Answer, size: int) -> Page:
+def page_of(api: Api, answer: Answer, size: int, *, filters: bool = False) -> Page:
     """The answer as a page of a list; anything but a list of objects is a failed read, not an empty one.
 
     Without a word about the end, a full page is never the last one, and a short one only on a host that is known to let
-    such headers through.
+    headers of its own through, and only if it does not filter rows out after paging.
     """
     if answer.not_modified:
         return Page([], bool(answer.next_link), answer)
@@ -73,7 +82,8 @@ def page_of(api: Api, answer: Answer, size: int) -> Page:
     headers = answer.headers
     tells = "link" in headers or "x-next-page" in headers
     api.tells_ends = api.tells_ends or tells or api.quota is not None
-    untold = not tells and (len(items) >= size or (bool(items) and not api.tells_ends))
+    trusted = api.tells_ends and not filters
+    untold = not tells and (len(items) >= size or (bool(items) and not trusted))
     return Page(items, bool(answer.next_link or headers.get("x-next-page")) or untold, answer)
 
 
@@ -98,12 +108,12 @@ async def walk(
     proven, news, passes = True, False, 0
     while True:
         window, overlaps = _next_window(since, covered, limit)
-        page, first = first or await ask(window, None), None
-        sightings = [sight(item) for item in page.items]
+        page, first = (first or await ask(window, None)).seen(sight), None
+        sightings = page.sightings
         proven = proven and (covered == start or last is None or (overlaps and last in sightings))
-        fresh = [item for item, s in zip(page.items, sightings, strict=True) if seen.get(s.id) != s]
-        news = news or bool(fresh)
-        yield Page(fresh, page.more, page.answer)
+        fresh = _unmet(page, seen)
+        news = news or bool(fresh.items)
+        yield fresh
 
         seen.update({s.id: s for s in sightings})
         last = sightings[-1] if sightings else last
@@ -123,6 +133,10 @@ async def walk(
             seen = {id_: s for id_, s in seen.items() if s.moment is None or newest is None or s.moment >= newest}
         else:
             return
+
+
+def _unmet(page: Page, seen: dict[Hashable, Sighting]) -> Page:
+    return page.only(lambda s: seen.get(s.id) != s)
 
 
 def _next_window(since: DateTime | None, covered: int, limit: int) -> tuple[Window, bool]:

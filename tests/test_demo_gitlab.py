@@ -290,7 +290,7 @@ def test_the_count_of_notes_counts_people_only(app: GitLabApp, project: Project,
     assert get(app, MRS).json()[0]["user_notes_count"] == 2
     told = get(app, f"{MRS}/1/notes", sort="asc").json()
     assert [(note["system"], note["body"]) for note in told] == [
-        (True, "changed title from **Stream the log** to **Stream it**"),
+        (True, "changed title from **{-Stream the log-}** to **{+Stream it+}**"),
         (False, "for all"),
     ]
 
@@ -422,9 +422,11 @@ def test_both_names_may_disagree(app: GitLabApp, project: Project, mr: MergeRequ
 def test_gone_people_become_the_ghost(world: GitLabWorld, app: GitLabApp, project: Project, mr: MergeRequest) -> None:
     """Their words stay, by `ghost`, and nothing moves."""
     project.comment(mr, "old-otter", "bye")
+    issue = project.open_issue("old-otter", "Last words")
     before = one(app, mr)["updated_at"]
     world.advance(seconds=90)
     world.delete_user("old-otter")
+    assert one(app, issue)["author"]["username"] == "ghost"
     assert discussions(app, mr)[0]["notes"][0]["author"]["username"] == "ghost"
     assert one(app, mr)["updated_at"] == before
 

@@ -321,7 +321,7 @@ def test_data_directory_is_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["with space", "owner=maya", "maya's", "a[1]", "what*", "{b,c}", "größe"])
 def test_data_directory_of_any_name(tmp_path: Path, name: str) -> None:
     """Where the data lies is the user's choice: DuckDB globs, quotes and key=value folders included."""
-    world, repo = small_world()
+    world, _ = small_world()
     with served(world, tmp_path / name) as project:
         ended = project.quick()
         assert ended.code == 0, ended.said

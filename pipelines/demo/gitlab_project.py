@@ -135,7 +135,7 @@ class Project(Conversation):
     def edit(self, parent: Issuable, by: str, title: str | None = None, description: str | None = None) -> None:
         old, parent.title = parent.title, parent.title if title is None else title
         if title is not None and old != title:
-            self.system_note(parent, by, f"changed title from **{old}** to **{title}**", touches=False)
+            self.system_note(parent, by, f"changed title from **{{-{old}-}}** to **{{+{title}+}}**", touches=False)
         if description is not None and description != parent.description:
             parent.description = description
             self.system_note(parent, by, "changed the description", touches=False)

@@ -1,6 +1,11 @@
--- Words pinned to a place in a diff: one row per comment, where it was said and where that stands now.
+-- Words pinned to a place in a diff, on either forge: one row per comment, where it was said and where that stands now.
 -- key: event_key
 -- not null: path
+
+WITH pinned AS (
+    SELECT * FROM staging.github_diff_notes
+    UNION ALL SELECT * FROM staging.gitlab_diff_notes
+)
 
 SELECT
     said.event_key,
@@ -11,26 +16,27 @@ SELECT
     said.parent_number,
     said.author,
     said.body,
-    note.path,
-    CAST(NULL AS VARCHAR) AS old_path,                    -- GitHub names the new path only
-    CASE WHEN note.side = 'LEFT' THEN NULL ELSE note.original_line END AS new_line,
-    CASE WHEN note.side = 'LEFT' THEN note.original_line END AS old_line,
-    note.original_line AS line,                           -- as the reviewer saw it; null on a whole-file note
-    coalesce(note.original_start_line, note.original_line) AS start_line,
-    anchor.line AS current_line,                          -- after later pushes; null when outdated
-    anchor.start_line AS current_start_line,
-    note.side,
-    note.subject_type AS position_type,
-    CAST(NULL AS VARCHAR) AS base_sha,
-    CAST(NULL AS VARCHAR) AS start_sha,
-    note.original_commit_id AS head_sha,                  -- the commit the reviewer was reading
-    anchor.commit_id AS current_sha,
-    coalesce(anchor.is_outdated, false) AS is_outdated,
-    CAST(NULL AS BOOLEAN) AS is_resolved,
+    pinned.path,
+    pinned.old_path,
+    pinned.old_path IS NOT NULL AND pinned.old_path <> pinned.path AS is_renamed,
+    pinned.new_line,                                      -- null on a removed line
+    pinned.old_line,                                      -- null on an added line
+    pinned.line,                                          -- as the reviewer saw it; null on a whole-file or image note
+    pinned.start_line,                                    -- of a range; else the same line
+    pinned.current_line,                                  -- after later pushes; null when outdated
+    pinned.current_start_line,
+    pinned.side,
+    pinned.position_type,                                 -- line, file, text, image
+    pinned.base_sha,
+    pinned.start_sha,
+    pinned.head_sha,                                      -- the commit the reviewer was reading
+    pinned.current_sha,
+    pinned.is_outdated,
+    resolution.is_resolved,
     nullif(regexp_extract(said.body, '```suggestion[^\n]*\n(.*?)```', 1, 's'), '') AS suggestion,
-    note.diff_hunk,
+    pinned.diff_hunk,
     said.url,
     said.created_at
 FROM feedback.comments AS said
-INNER JOIN github.review_comments AS note ON note.event_key = said.event_key
-LEFT JOIN github.review_comment_anchors AS anchor ON anchor.id = note.id
+INNER JOIN pinned ON pinned.event_key = said.event_key
+LEFT JOIN staging.gitlab_discussions AS resolution ON resolution.thread_id = said.thread_id

@@ -8,6 +8,8 @@ WITH said AS (
     UNION ALL SELECT * FROM staging.github_issue_comments
     UNION ALL SELECT * FROM staging.github_review_comments
     UNION ALL SELECT * FROM staging.github_reviews
+    UNION ALL SELECT * FROM staging.gitlab_openers
+    UNION ALL SELECT * FROM staging.gitlab_notes
 ),
 
 ordered AS (

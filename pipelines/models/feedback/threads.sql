@@ -20,7 +20,7 @@ threads AS (
         arg_max(author, created_at) AS last_author,
         arg_max(body, created_at) AS last_words,
         arg_max(is_bot, created_at) AS is_last_a_bot,
-        bool_or(kind IN ('review_comment', 'diff_note')) AS is_resolvable,
+        bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
         count(*) AS comment_count,
         count(DISTINCT author) AS participant_count,
@@ -46,17 +46,18 @@ SELECT
     threads.opening_words,
     threads.last_author,
     threads.last_words,
-    threads.is_resolvable,
-    CAST(NULL AS BOOLEAN) AS is_resolved,                 -- GitHub's REST API does not tell
+    coalesce(resolution.is_resolvable, threads.is_on_a_diff) AS is_resolvable,
+    resolution.is_resolved,                               -- null where the service does not tell (GitHub's REST API)
     threads.comment_count,
     threads.participant_count,
     threads.opened_at,
     threads.last_at,
-    CASE                                                  -- whose turn it is; null on what is closed
-        WHEN NOT threads.is_open OR threads.is_last_a_bot THEN NULL
+    CASE                                                  -- whose turn it is; null on what is closed or resolved
+        WHEN NOT threads.is_open OR threads.is_last_a_bot OR resolution.is_resolved THEN NULL
         WHEN threads.last_author = asked.parent_author THEN 'maintainers'
         ELSE asked.parent_author
     END AS waiting_on,
     threads.url
 FROM threads
 LEFT JOIN asked ON asked.parent_key = threads.parent_key
+LEFT JOIN staging.gitlab_discussions AS resolution ON resolution.thread_id = threads.thread_id

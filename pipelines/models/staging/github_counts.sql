@@ -1,0 +1,26 @@
+-- GitHub's counts of conversation comments against ours: one row per issue or pull request.
+-- key: parent_key
+
+WITH held AS (
+    SELECT c.parent_key, count(DISTINCT c.id) AS held_count
+    FROM github.issue_comments AS c
+    LEFT JOIN github.deletions AS d ON d.kind = 'issue_comment' AND d.id = c.id AND d.is_deleted
+    WHERE d.id IS NULL
+    GROUP BY c.parent_key
+)
+
+SELECT
+    i.parent_key,
+    'github' AS source,
+    i.scope,
+    i.repo AS scope_name,
+    i.number AS parent_number,
+    i.comment_count AS remote_count,
+    coalesce(held.held_count, 0) AS held_count,
+    checked.checked_at,
+    checked.listed_count = coalesce(held.held_count, 0) AS is_all_that_is_listed
+FROM github.issues AS i
+LEFT JOIN held ON held.parent_key = i.parent_key
+LEFT JOIN github.thread_checks AS checked ON checked.parent_key = i.parent_key
+LEFT JOIN github.deletions AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id AND d.is_deleted
+WHERE d.id IS NULL

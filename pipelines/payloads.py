@@ -1,0 +1,54 @@
+"""Records as the services sent them, compressed, by source, kind, id and version.
+
+What was not thought worth a column today can still be read tomorrow. Kept before the rows are landed: a kill in between
+keeps a payload too many, never one too few. `[earshot] keep_payloads = false` switches it off.
+"""
+
+import sqlite3
+import zlib
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from sources.reading import Payload
+
+__all__ = ["Payloads"]
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS payloads (
+    source TEXT NOT NULL, kind TEXT NOT NULL, id TEXT NOT NULL, version TEXT NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (source, kind, id, version)
+) WITHOUT ROWID
+"""
+
+
+@dataclass(frozen=True)
+class Payloads:
+    path: Path
+
+    def keep(self, source: str, payloads: Iterable[Payload]) -> None:
+        rows = [(source, p.kind, p.id, p.version, _packed(p.raw)) for p in payloads]
+        if not rows:
+            return
+        with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(SCHEMA)
+            connection.executemany("INSERT OR IGNORE INTO payloads VALUES (?, ?, ?, ?, ?)", rows)
+
+    def read(self, source: str, kind: str, id_: str) -> list[dict[str, object]]:
+        """All versions kept of one record."""
+        if not self.path.exists():
+            return []
+        with closing(sqlite3.connect(self.path, timeout=10)) as connection:
+            found = connection.execute(
+                "SELECT body FROM payloads WHERE source = ? AND kind = ? AND id = ? ORDER BY version",
+                (source, kind, id_),
+            )
+            return [orjson.loads(zlib.decompress(body)) for (body,) in found]
+
+
+def _packed(raw: object) -> bytes:
+    return zlib.compress(orjson.dumps(raw, default=repr), 6)

@@ -1,0 +1,193 @@
+"""GitLab: projects, merge requests and issues; what hangs on each of them is read by sources/gitlab_threads.py.
+
+Cost    a conditional request per project and list when nothing happened; a changed merge request costs its own
+        dependents only.
+Cursor  `updated_at` per project and list, by seek (keyset pagination is not offered here), held back by the overlap.
+Due     a note moves `updated_at` at most once a minute, deleting or resolving one not at all: see gitlab_threads.py.
+Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers; openers (event_key); and per merge
+        request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from urllib.parse import quote
+
+from pendulum import DateTime
+
+from sources import gitlab_rows as rows
+from sources.config import ConfigError, Secret
+from sources.cursor import follow
+from sources.gitlab_tables import TABLES
+from sources.gitlab_threads import DUE, settle
+from sources.http import Answer, Failure
+from sources.place import Place, sight_by
+from sources.reading import Batch, Payload, Reading, side_by_side
+from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+
+__all__ = ["Gitlab", "GitlabConfig"]
+
+log = logging.getLogger("earshot.gitlab")
+
+PROJECTS_AT_ONCE = 8
+KINDS = {"merge_requests": "merge_request", "issues": "issue"}
+
+
+@dataclass(frozen=True)
+class GitlabConfig:
+    api_url: str = "https://gitlab.com"
+    token: Secret = Secret()
+    projects: list[str] = field(default_factory=list)
+    default_project: str = ""
+    since: str = ""
+    settle_seconds: int = 70
+    dependent_concurrency: int = 10
+    fetch_resource_events: bool = True
+    fetch_closes_issues: bool = True
+    fetch_diffs: bool = True
+    verify_reviewers: bool = False
+
+    def __post_init__(self) -> None:
+        for name in self.projects:
+            if not (name.isdigit() or "/" in name.strip("/")):
+                raise ConfigError(f"[sources.gitlab] projects: {name!r} is neither group/name nor a number")
+        if self.settle_seconds <= 60:
+            raise ConfigError("[sources.gitlab] settle_seconds: more than 60, or notes within a minute are lost")
+        if self.dependent_concurrency < 1:
+            raise ConfigError("[sources.gitlab] dependent_concurrency: at least 1")
+        self.floor  # noqa: B018  a wrong date is refused at once
+
+    @property
+    def floor(self) -> DateTime | None:
+        try:
+            return instant(self.since if "T" in self.since else f"{self.since}T00:00:00Z") if self.since else None
+        except Unreadable:
+            raise ConfigError(f"[sources.gitlab] since: {self.since!r} is not a date like 2025-01-31") from None
+
+    @property
+    def overlap(self) -> timedelta:
+        """A note within the minute after a touch shows under that touch's time: the window must still hold it."""
+        return timedelta(seconds=max(120, self.settle_seconds))
+
+
+@dataclass
+class Gitlab:
+    config: GitlabConfig
+    name: str = "gitlab"
+    tables: tuple[Table, ...] = TABLES
+    suspects: str = DUE
+    _read: dict[str, Place] = field(default_factory=dict)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"private-token": str(self.config.token)} if self.config.token else {}
+
+    @property
+    def suspect_values(self) -> dict[str, object]:
+        return {}
+
+    def scopes(self) -> list[str]:
+        return list(dict.fromkeys(self.config.projects))
+
+    async def read(self, reading: Reading) -> None:
+        await side_by_side((self._project(reading, name) for name in self.scopes()), PROJECTS_AT_ONCE)
+
+    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
+        await settle(self._read, suspects, self.config)
+
+    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
+        """A merge request or issue that could not be parsed, asked for again by its number."""
+        jobs = []
+        for record in quarantined:
+            place, surface = self._read.get(str(record["scope"])), str(record["surface"])
+            if place and surface in KINDS:
+                jobs.append(reading.surface("rechecks", place.scope, again(place, surface, str(record["raw"]))))
+        await side_by_side(jobs, self.config.dependent_concurrency)
+
+    async def _project(self, reading: Reading, name: str) -> None:
+        try:
+            place = await look_up(reading, name)
+        except Failure as failure:
+            reading.fail(name, "project", failure)
+            return
+        self._read[place.scope] = place
+        lists = {surface: listed(place, surface, self.config) for surface in KINDS}
+        await side_by_side((reading.surface(s, place.scope, batches) for s, batches in lists.items()), len(lists))
+
+
+async def listed(place: Place, surface: str, config: GitlabConfig) -> AsyncIterator[Batch]:
+    """Merge requests or issues changed since; the sweep reads them all, for counts and shas that moved alone."""
+    ask = place.asks(surface, surface, scope="all", state="all", order_by="updated_at", sort="asc")
+    start = place.reading.cursor(surface, place.scope, now=place.now, floor=config.floor)
+    sight, seen, sweeps = sight_by(rows.listed_version), set[int](), place.reading.sweep
+    async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps):
+        if sweeps:
+            seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
+        yield Batch(surface, place.scope, listed_rows(place, surface, found.items), found.cursor.json(),
+                    payloads(surface, found.items))  # fmt: skip
+    if sweeps:
+        place.reading.sightings[surface, place.scope] = seen
+
+
+def listed_rows(place: Place, surface: str, found: list[Json]) -> dict[str, list[Row]]:
+    shape = rows.merge_request_row if surface == "merge_requests" else rows.issue_row
+
+    def opener(record: Json, scope: str, project: str, seen_at: DateTime) -> Row:
+        return rows.opener_row(KINDS[surface], record, scope, project, seen_at)
+
+    shaped = place.shape(surface, found, shape)
+    kept = {row["id"] for row in shaped}
+    return {surface: shaped, "openers": place.shape(surface, [i for i in found if i.get("id") in kept], opener)}
+
+
+def payloads(surface: str, found: list[Json]) -> list[Payload]:
+    kind = KINDS[surface]
+    return [Payload(kind, str(item.get("id")), fingerprint(item), item) for item in found]
+
+
+async def again(place: Place, surface: str, raw: str) -> AsyncIterator[Batch]:
+    import orjson
+
+    number = orjson.loads(raw).get("iid")
+    if isinstance(number, int):
+        found = await place.one("rechecks", f"{surface}/{number}")
+        yield Batch("rechecks", place.scope, listed_rows(place, surface, [found]))
+
+
+async def look_up(reading: Reading, name: str) -> Place:
+    """The project that `name` (a path or an id, as configured) means today. Its row is emitted when it says news."""
+    saved = reading.saved.get("projects", {}).get(name)
+    known = saved if isinstance(saved, dict) and "id" in saved and not reading.full else {}
+    tally = reading.tally("projects", name)
+    answer = await reading.api.get(f"/api/v4/projects/{quote(name, safe='')}", etag=known.get("etag"), tally=tally)
+    if answer.not_modified:
+        place = _place(str(known["id"]), str(known["name"]), answer.date, reading)
+    else:
+        row = _identity(name, answer)
+        if known and known["id"] != row["id"]:
+            log.warning("%s is now another project (id %s, was %s); both are kept", name, row["id"], known["id"])
+        place = _place(str(row["scope"]), str(row["project"]), answer.date, reading)
+        shown = fingerprint([row[column] for column in ("id", "project", "visibility")])
+        news = {"projects": [row]} if known.get("shown") != shown else {}
+        cursor: Json = {"id": row["id"], "name": row["project"], "shown": shown, "etag": answer.etag}
+        await reading.emit(Batch("projects", name, news, cursor))
+    reading.names[place.scope] = place.name
+    return place
+
+
+def _identity(name: str, answer: Answer) -> Row:
+    try:
+        if not isinstance(answer.data, dict):
+            raise Unreadable("not an object")
+        return rows.project_row(answer.data, answer.date)
+    except Unreadable as error:
+        raise Failure("FETCH_ERROR", f"project {name}: the answer is not a project: {error}") from None
+
+
+def _place(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
+    return Place(scope, name, f"/api/v4/projects/{scope}", now, reading, _since, filters=True)
+
+
+def _since(moment: DateTime) -> dict[str, str]:
+    return {"updated_after": moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"}

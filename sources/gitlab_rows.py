@@ -1,0 +1,158 @@
+"""What GitLab's records become: pure row functions.
+
+Current field names first, older servers' as a fallback; many send both and they may disagree: the new one wins, except
+that a merge request is a draft if either says so.
+"""
+
+from pendulum import DateTime
+
+from sources.record import Json, Row, Unreadable, event_key, flag, instant, integer, maybe, need, text, version
+
+__all__ = [
+    "issue_row", "listed_version", "merge_request_row", "opener_row", "parent_key", "project_row",
+]  # fmt: skip
+
+SHOWN = (
+    "title", "description", "state", "labels", "sha", "user_notes_count", "draft", "work_in_progress", "merge_status",
+    "detailed_merge_status", "merged_at", "confidential", "assignees", "reviewers", "milestone", "target_branch",
+)  # fmt: skip
+SIGNS = {"merge_request": "!", "issue": "#"}
+
+
+def parent_key(scope: str, kind: str, number: int) -> str:
+    """`gitlab:7:!12` is a merge request, `gitlab:7:#12` an issue: each has its own sequence."""
+    return f"gitlab:{scope}:{SIGNS[kind]}{number}"
+
+
+def project_row(project: Json, seen_at: DateTime) -> Row:
+    id_ = integer(need(project, "id"))
+    return {
+        "id": id_,
+        "scope": str(id_),
+        "project": text(need(project, "path_with_namespace")),
+        "name": maybe(text, project.get("name")),
+        "url": maybe(text, project.get("web_url")),
+        "default_branch": maybe(text, project.get("default_branch")),
+        "visibility": maybe(text, project.get("visibility")),
+        "created_at": maybe(instant, project.get("created_at")),
+        "seen_at": seen_at,
+    }
+
+
+def merge_request_row(mr: Json, scope: str, project: str, seen_at: DateTime) -> Row:
+    key = parent_key(scope, "merge_request", integer(need(mr, "iid")))
+    merged_by = inner(mr, "merge_user") or inner(mr, "merged_by")
+    return {
+        **_shared(mr, "merge_request", scope, project, seen_at),
+        "is_draft": flag(mr.get("draft")) or flag(mr.get("work_in_progress")),
+        "source_branch": maybe(text, mr.get("source_branch")),
+        "target_branch": maybe(text, mr.get("target_branch")),
+        "head_sha": maybe(text, mr.get("sha")),
+        "detailed_merge_status": maybe(text, mr.get("detailed_merge_status")) or maybe(text, mr.get("merge_status")),
+        "merge_user": maybe(text, merged_by.get("username")),
+        "merged_at": maybe(instant, mr.get("merged_at")),
+        "labels": _labels(mr, key),
+        "assignees": people(mr.get("assignees"), key),
+        "reviewers": people(mr.get("reviewers"), key),
+    }
+
+
+def issue_row(issue: Json, scope: str, project: str, seen_at: DateTime) -> Row:
+    key = parent_key(scope, "issue", integer(need(issue, "iid")))
+    return {
+        **_shared(issue, "issue", scope, project, seen_at),
+        "is_confidential": flag(issue.get("confidential")),
+        "issue_type": maybe(text, issue.get("issue_type")),
+        "labels": _labels(issue, key),
+        "assignees": people(issue.get("assignees"), key),
+    }
+
+
+def opener_row(kind: str, parent: Json, scope: str, project: str, seen_at: DateTime) -> Row:
+    """The opener's words, versioned by their hash alone: `updated_at` moves with much that is not said."""
+    id_, number = integer(need(parent, "id")), integer(need(parent, "iid"))
+    version_ = _opener_version(parent)
+    author = inner(parent, "author")
+    return {
+        "event_key": event_key("gitlab", kind, scope, id_, version_),
+        "id": id_,
+        "version": version_,
+        "scope": scope,
+        "project": project,
+        "parent_kind": kind,
+        "number": number,
+        "parent_key": parent_key(scope, kind, number),
+        "title": text(need(parent, "title")),
+        "body": maybe(text, parent.get("description")) or "",
+        "author": maybe(text, author.get("username")) or "ghost",
+        "author_id": maybe(integer, author.get("id")),
+        "url": maybe(text, parent.get("web_url")),
+        "created_at": instant(need(parent, "created_at")),
+        "updated_at": instant(need(parent, "updated_at")),
+        "seen_at": seen_at,
+    }
+
+
+def listed_version(parent: Json) -> str:
+    """Changes with whatever a list item shows: counts and shas may move without `updated_at`."""
+    return version(instant(need(parent, "updated_at")), [parent.get(name) for name in SHOWN])
+
+
+def people(found: object, key: str) -> list[Row]:
+    """Assignees or reviewers, each once. One without a username is a broken record, not nobody."""
+    if found is not None and not isinstance(found, list):
+        raise Unreadable("a list of people is not a list")
+    rows: dict[str, Row] = {}
+    for person in found or []:
+        if not isinstance(person, dict):
+            raise Unreadable("a person is not an object")
+        name = text(need(person, "username"))
+        rows[name] = {"username": name, "user_id": maybe(integer, person.get("id")), "parent_key": key}
+    return list(rows.values())
+
+
+def inner(record: Json, field: str) -> Json:
+    found = record.get(field)
+    if found is not None and not isinstance(found, dict):
+        raise Unreadable(f"{field} is not an object")
+    return found or {}
+
+
+def _shared(parent: Json, kind: str, scope: str, project: str, seen_at: DateTime) -> Row:
+    if str(integer(need(parent, "project_id"))) != scope:
+        raise Unreadable(f"it belongs to project {parent['project_id']}, not {scope}")
+    number, author, references = integer(need(parent, "iid")), inner(parent, "author"), inner(parent, "references")
+    return {
+        "id": integer(need(parent, "id")),
+        "scope": scope,
+        "project": project,
+        "number": number,
+        "parent_key": parent_key(scope, kind, number),
+        "state": text(need(parent, "state")),
+        "title": text(need(parent, "title")),
+        "author": maybe(text, author.get("username")) or "ghost",
+        "author_id": maybe(integer, author.get("id")),
+        "milestone": maybe(text, inner(parent, "milestone").get("title")),
+        "references_short": maybe(text, references.get("short")),
+        "references_full": maybe(text, references.get("full")),
+        "user_notes_count": maybe(integer, parent.get("user_notes_count")),
+        "opener_version": _opener_version(parent),
+        "url": maybe(text, parent.get("web_url")),
+        "created_at": instant(need(parent, "created_at")),
+        "updated_at": instant(need(parent, "updated_at")),
+        "closed_at": maybe(instant, parent.get("closed_at")),
+        "seen_at": seen_at,
+    }
+
+
+def _opener_version(parent: Json) -> str:
+    return version(None, text(need(parent, "title")), maybe(text, parent.get("description")) or "")
+
+
+def _labels(parent: Json, key: str) -> list[Row]:
+    """Names; an instance asked for details answers objects instead."""
+    found = parent.get("labels")
+    if found is not None and not isinstance(found, list):
+        raise Unreadable("labels are not a list")
+    names = [text(label.get("name") if isinstance(label, dict) else label) for label in found or []]
+    return [{"name": name, "parent_key": key} for name in dict.fromkeys(names)]
