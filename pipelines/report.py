@@ -12,6 +12,7 @@ __all__ = ["Report", "SourceReport", "Watch", "totals"]
 class SourceReport:
     source: str
     scopes: int = 0
+    completed: int = 0  # lists read to their end
     requests: int = 0
     not_modified: int = 0
     fetched: int = 0
@@ -40,7 +41,7 @@ class Report:
     def exit_code(self) -> int:
         """0 all done · 1 failed · 3 some scopes failed, the rest landed."""
         problems = sum(len(s.problems) for s in self.sources)
-        if self.error or (problems and not any(_got_anything(s) for s in self.sources)):
+        if self.error or (problems and not any(s.completed for s in self.sources)):
             return 1
         return 3 if problems or any(s.quarantined for s in self.sources) else 0
 
@@ -57,12 +58,6 @@ class Watch:
     def at(self, phase: str) -> None:
         self.phase = phase
         self.on_change(self)
-
-
-def _got_anything(source: SourceReport) -> bool:
-    """Whether any scope of the source was read: a failed repository fails alone."""
-    failed = {problem.scope for problem in source.problems}
-    return "*" not in failed and source.scopes > len(failed)
 
 
 def totals(report: Report) -> dict[str, object]:

@@ -140,13 +140,14 @@ class Run:
             await source.read(reading)
             await source.retry(reading, [dict(row) for row in ledger.quarantined(source.name, due=True)])
             await intake.land()
-            if reading.sweep or ledger.fact(f"due {source.name}") or ledger.open_failures(source.name):
+            if reading.sweep or reading.full or ledger.fact(f"due {source.name}") or ledger.open_failures(source.name):
                 suspects = await self.work(_suspects, self.home, source, reading)
                 if suspects:
                     self.watch.at("settling")
                     await source.settle(reading, suspects)
                     await intake.land()
-                    reading.sightings.clear()  # what a sweep made suspect was looked at
+                    reading.sightings.clear()  # what the sweep or --full made suspect was looked at
+                    reading.full = False
                     suspects = await self.work(_suspects, self.home, source, reading)
                 ledger.learn(f"due {source.name}", "suspects" if suspects else "")
         return self._record(source, reading, intake)
@@ -205,7 +206,7 @@ class Run:
             ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
         tallies, quota = reading.tallies.values(), reading.api.quota
         return SourceReport(
-            source=name, scopes=len(source.scopes()), requests=sum(t.requests for t in tallies),
+            source=name, scopes=len(source.scopes()), completed=reading.completed, requests=sum(t.requests for t in tallies),
             not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
             rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
@@ -227,7 +228,7 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
         connection.register(
             "swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)})
         )
-        result = connection.execute(source.suspects, source.suspect_values)
+        result = connection.execute(source.suspects, source.suspect_values(reading))
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 

@@ -91,8 +91,7 @@ class Github:
     async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
         await retry(self._read, quarantined)
 
-    @property
-    def suspect_values(self) -> dict[str, object]:
+    def suspect_values(self, reading: Reading) -> dict[str, object]:
         return {"floor": self.config.floor}
 
     async def _repository(self, reading: Reading, name: str) -> None:

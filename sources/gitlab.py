@@ -83,9 +83,8 @@ class Gitlab:
     def headers(self) -> dict[str, str]:
         return {"private-token": str(self.config.token)} if self.config.token else {}
 
-    @property
-    def suspect_values(self) -> dict[str, object]:
-        return {}
+    def suspect_values(self, reading: Reading) -> dict[str, object]:
+        return {"full": reading.full}
 
     def scopes(self) -> list[str]:
         return list(dict.fromkeys(self.config.projects))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DUE", "is_due", "is_settled", "settle"]
 
+NO_TOKEN = Failure("AUTH_FAILED", "discussions need a token, also on public projects; set GITLAB_TOKEN (read_api)")
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
 
 # `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
@@ -44,13 +45,13 @@ WITH parents AS (
 ),
 judged AS (
     SELECT p.*, s.surface IS NOT NULL AND g.id IS NULL AS is_missing,
-        coalesce(t.synced_for_updated_at < p.updated_at OR NOT t.is_settled
+        coalesce($full OR t.synced_for_updated_at < p.updated_at OR NOT t.is_settled
             OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
             OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,
-        coalesce(e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
+        coalesce($full OR e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
         p.kind = 'merge_request'
-            AND coalesce(c.synced_for_updated_at < p.updated_at OR NOT c.is_settled, true) AS closes_due,
-        p.kind = 'merge_request' AND coalesce(f.synced_for_updated_at < p.updated_at OR NOT f.is_settled
+            AND coalesce($full OR c.synced_for_updated_at < p.updated_at OR NOT c.is_settled, true) AS closes_due,
+        p.kind = 'merge_request' AND coalesce($full OR f.synced_for_updated_at < p.updated_at OR NOT f.is_settled
             OR f.head_sha IS DISTINCT FROM p.head_sha, true) AS diffs_due
     FROM parents AS p
     LEFT JOIN gitlab.deletions AS d ON d.parent_key = p.parent_key AND d.is_deleted AND d.noticed_at >= p.seen_at
@@ -106,6 +107,10 @@ Dependent = Callable[[Due], Awaitable[Batch]]
 async def settle(places: Mapping[str, Place], suspects: list[Row], config: "GitlabConfig") -> None:
     """Every due dependent of the projects that this run could read, each failing alone."""
     jobs = []
+    if suspects and not config.token:
+        for known in places.values():  # once a project, not once a merge request
+            known.reading.fail(known.scope, "threads", NO_TOKEN)
+        return
     for suspect in suspects:
         place = places.get(str(suspect["scope"]))
         if place is None:

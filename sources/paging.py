@@ -21,6 +21,7 @@ from sources.record import Json
 __all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "overlapping", "page_of", "walk"]
 
 MAX_PASSES = 20
+MAX_REPEATS = 5
 QUIET_PASSES = 3  # passes without news after which a list that cannot be proven whole is believed
 
 
@@ -42,7 +43,12 @@ class Page:
     items: list[Json]
     more: bool
     answer: Answer
+    given: int = 0  # rows that the server looked at for this page, where its length does not tell
     sightings: "list[Sighting]" = field(default_factory=list)
+
+    @property
+    def told_more(self) -> bool:
+        return bool(self.answer.next_link or self.answer.headers.get("x-next-page"))
 
     def seen(self, sight: "Sight") -> "Page":
         """This page with its rows sighted, once: it is what a read spends its time on."""
@@ -77,14 +83,16 @@ def page_of(api: Api, answer: Answer, size: int, *, filters: bool = False) -> Pa
     items = answer.data
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise Failure("FETCH_ERROR", f"{answer.url.path} answered something that is not a list of objects")
-    if answer.next_link:
-        api.own(answer.next_link)
+    if answer.next_link and "x-next-page" not in answer.headers:
+        api.own(answer.next_link)  # it is not followed, but a list that leads elsewhere is not to be trusted
     headers = answer.headers
     tells = "link" in headers or "x-next-page" in headers
     api.tells_ends = api.tells_ends or tells or api.quota is not None
     trusted = api.tells_ends and not filters
     untold = not tells and (len(items) >= size or (bool(items) and not trusted))
-    return Page(items, bool(answer.next_link or headers.get("x-next-page")) or untold, answer)
+    looked_at = headers.get("x-per-page", "")
+    given = int(looked_at) if looked_at.isdigit() else size if filters else 0
+    return Page(items, bool(answer.next_link or headers.get("x-next-page")) or untold, answer, given)
 
 
 def overlapping(covered: int, limit: int) -> tuple[int, int] | None:
@@ -103,33 +111,27 @@ async def walk(
 ) -> AsyncIterator[Page]:  # fmt: skip
     """Every row of the list, each version once; pages arrive without what was already seen."""
     seen: dict[Hashable, Sighting] = {}
-    last: Sighting | None = None  # the row that the next page must show again, unmoved
-    covered, limit = start, size  # rows of this question that were read; what the server really gives
-    proven, news, passes = True, False, 0
+    going, passes = _Pass(since, start, size, start), 0
     while True:
-        window, overlaps = _next_window(since, covered, limit)
+        window, overlaps = _next_window(going.since, going.covered, going.limit)
         page, first = (first or await ask(window, None)).seen(sight), None
-        sightings = page.sightings
-        proven = proven and (covered == start or last is None or (overlaps and last in sightings))
         fresh = _unmet(page, seen)
-        news = news or bool(fresh.items)
+        going.take(page, overlaps, bool(fresh.items))
         yield fresh
 
-        seen.update({s.id: s for s in sightings})
-        last = sightings[-1] if sightings else last
-        newest = _newest(sightings, page) if seeks else None
-        if page.more and (newest is None or (since is not None and newest <= since)):
-            if covered == 0 and sightings:
-                limit = min(limit, len(sightings))  # a server may give less than was asked
-            covered = max(covered + 1, limit if covered == 0 else window.end)
-        elif not proven and (news or passes < QUIET_PASSES):
-            covered, limit, last, proven, news, passes = start, size, None, True, False, passes + 1
+        seen.update({s.id: s for s in page.sightings})
+        newest = _newest(page) if seeks else None
+        more = page.more and not going.is_told_nothing_but_old(page)
+        if more and (newest is None or (going.since is not None and newest <= going.since)):
+            going.move(page, window)
+        elif not going.proven and (going.news or passes < QUIET_PASSES):
+            going, passes = _Pass(going.since, start, size, start), passes + 1
             if passes > MAX_PASSES:
                 raise Failure(
                     "FETCH_ERROR", f"{page.answer.url.path} moves faster than it can be read; next run retries"
                 )
-        elif page.more:
-            since, covered, limit, last, proven, news, passes = newest, 0, size, None, True, False, 0
+        elif more:
+            going, passes = _Pass(newest, 0, size, 0), 0
             seen = {id_: s for id_, s in seen.items() if s.moment is None or newest is None or s.moment >= newest}
         else:
             return
@@ -137,6 +139,40 @@ async def walk(
 
 def _unmet(page: Page, seen: dict[Hashable, Sighting]) -> Page:
     return page.only(lambda s: seen.get(s.id) != s)
+
+
+@dataclass
+class _Pass:
+    """One pass over the rows of one question (`since`), page by page."""
+
+    since: DateTime | None
+    start: int
+    limit: int  # what the server really gives
+    covered: int  # rows that were read
+    last: Sighting | None = None  # the row that the next page must show again, unmoved
+    proven: bool = True
+    news: bool = False
+    repeats: int = 0  # pages in a row that showed only what this pass had met
+    met: set[Hashable] = field(default_factory=set)
+
+    def take(self, page: Page, overlaps: bool, news: bool) -> None:
+        shown = {s.id for s in page.sightings}
+        continues = self.covered == self.start or self.last is None or (overlaps and self.last in page.sightings)
+        self.proven, self.news = self.proven and continues, self.news or news
+        self.repeats = self.repeats + 1 if shown and shown <= self.met else 0
+        self.met |= shown
+        self.last = page.sightings[-1] if page.sightings else self.last
+
+    def move(self, page: Page, window: Window) -> None:
+        if self.covered == 0 and page.sightings:
+            self.limit = min(self.limit, page.given or len(page.sightings))
+        self.covered = max(self.covered + 1, self.limit if self.covered == 0 else window.end)
+
+    def is_told_nothing_but_old(self, page: Page) -> bool:
+        """A server that ignores `page` shows the same rows for ever. Without word of more to come, that is the end."""
+        if self.repeats >= MAX_REPEATS and page.told_more:
+            raise Failure("FETCH_ERROR", f"{page.answer.url.path} repeats its pages without end")
+        return self.repeats >= MAX_REPEATS
 
 
 def _next_window(since: DateTime | None, covered: int, limit: int) -> tuple[Window, bool]:
@@ -148,8 +184,8 @@ def _next_window(since: DateTime | None, covered: int, limit: int) -> tuple[Wind
     return Window(since, covered // limit + 1, limit), False  # pages of one or two rows cannot overlap
 
 
-def _newest(sightings: list[Sighting], page: Page) -> DateTime | None:
-    moments = [s.moment for s in sightings if s.moment]
+def _newest(page: Page) -> DateTime | None:
+    moments = [s.moment for s in page.sightings if s.moment]
     if moments != sorted(moments):
         raise Failure("FETCH_ERROR", f"{page.answer.url.path} is not in the order that was asked for")
     return moments[-1] if moments else None

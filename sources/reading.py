@@ -78,6 +78,7 @@ class Reading:
     full: bool = False
     sweep: bool = False
     safe_backfill_hours: float = 24.0
+    completed: int = 0  # surfaces read to their end
     problems: list[Problem] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
@@ -116,6 +117,7 @@ class Reading:
         except Unreadable as error:
             self.fail(scope, surface, Failure("FETCH_ERROR", f"an answer could not be understood: {error}"))
             return False
+        self.completed += 1
         tally = self.tallies.get((surface, scope), Tally())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
@@ -153,7 +155,8 @@ class Source(Protocol):
     name: str
     tables: tuple[Table, ...]
     suspects: str  # SQL over the landed tables: what does not add up and must be read again
-    suspect_values: dict[str, object]
+
+    def suspect_values(self, reading: Reading) -> dict[str, object]: ...
 
     def scopes(self) -> list[str]: ...
 

@@ -1,9 +1,9 @@
 """Runs in this process, over the demo world without a socket, into a real warehouse."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +12,22 @@ import httpx
 
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
+from pipelines.demo.gitlab_api import GitLabApp
+from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.report import Report
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
+from sources.config import Secret
 from sources.github import Github
+from sources.gitlab import Gitlab, GitlabConfig
 from sources.http import connect
 from tests import memory
 
 
 @dataclass
 class Reached:
-    source: Github
-    app: GitHubApp
+    source: Any
+    app: Any
 
     def connect(self) -> AbstractAsyncContextManager[Any]:
         transport = httpx.ASGITransport(self.app)
@@ -32,19 +36,17 @@ class Reached:
 
 @dataclass
 class Desk:
-    """A data directory, a world, and runs between them."""
+    """A data directory, a world with its service, and runs between them."""
 
     home: Home
-    world: GitHubWorld
-    app: GitHubApp = field(init=False)
-    repos: Iterable[str] = ("lantern/lantern",)
-
-    def __post_init__(self) -> None:
-        self.app = GitHubApp(self.world, public_url="http://api.test")
+    world: Any
+    app: Any
+    source: Callable[..., Any]
+    names: Iterable[str]
 
     def run(self, config: dict[str, Any] | None = None, **options: Any) -> Report:
         self.app.log.clear()
-        source = Github(memory.settings(self.repos, **(config or {})))
+        source = self.source(self.names, **(config or {}))
         return asyncio.run(sync(self.home, [Reached(source, self.app)], Options(**options)))
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -56,13 +58,16 @@ class Desk:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         with duckdb.connect(str(self.home.published), read_only=True) as connection:
-            result = connection.execute(f"FROM github.{table}")
+            result = connection.execute(f"FROM {table}")
             names = [column[0] for column in result.description or ()]
             return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
+
+@dataclass
+class GitHubDesk(Desk):
     def judge(self) -> None:
         """The landed tables and the events made of them against the world."""
-        memory.judge(self.world, self.rows)
+        memory.judge(self.world, lambda table: self.rows(f"github.{table}"))
         events = self.sql(
             "SELECT kind, id, scope, parent_number, title, body FROM feedback.events WHERE is_latest AND NOT is_deleted"
         )
@@ -75,5 +80,62 @@ class Desk:
         assert latest == sorted((kind, place, words) for kind, place, _, words in memory.exists(self.world))
 
 
-def desk(path: Path, world: GitHubWorld, *repos: str) -> Desk:
-    return Desk(Home(path), world, repos=repos or ("lantern/lantern",))
+def desk(path: Path, world: GitHubWorld, *repos: str) -> GitHubDesk:
+    def source(names: Iterable[str], **config: Any) -> Github:
+        return Github(memory.settings(names, **config))
+
+    return GitHubDesk(
+        Home(path), world, GitHubApp(world, public_url="http://api.test"), source, repos or ("lantern/lantern",)
+    )
+
+
+@dataclass
+class GitLabDesk(Desk):
+    def judge(self) -> None:
+        """Everything that a full scan of the world would find, and nothing else, in its present words and states."""
+        truth = self.world.truth(reader="earshot")
+        notes = {
+            row["id"]: (row["body"], row["is_resolved"], row["resolved_by"], row["position_new_line"])
+            for row in self.rows("gitlab.threads__discussions__notes")
+        }
+        assert notes == {
+            id_: (fact["body"], fact["is_resolved"], fact["resolved_by"], (fact["position"] or {}).get("new_line"))
+            for id_, fact in truth.notes.items()
+        }
+        for table, facts in (("merge_requests", truth.merge_requests), ("issues", truth.issues)):
+            labels: dict[int, list[str]] = {}
+            for number, name in self.sql(
+                f"SELECT p.id, l.name FROM gitlab.{table} AS p JOIN gitlab.{table}__labels AS l USING (parent_key)"
+            ):
+                labels.setdefault(number, []).append(name)
+            held = {
+                r["id"]: (r["title"], r["state"], r["updated_at"], sorted(labels.get(r["id"], [])))
+                for r in self.rows(f"gitlab.{table}")
+            }
+            assert held == {
+                id_: (fact["title"], fact["state"], fact["updated_at"], sorted(fact["labels"])) for id_, fact in facts.items()
+            }
+        self._judge_events(truth)
+
+    def _judge_events(self, truth: Any) -> None:
+        rows = self.sql("SELECT event_key, kind, id, body, title, is_latest, is_deleted FROM feedback.events")
+        assert len({row[0] for row in rows}) == len(rows), "something is held twice"
+        live = {(kind, id_): (body, title) for _, kind, id_, body, title, latest, deleted in rows if latest and not deleted}
+        expected = {
+            ("diff_note" if fact["position"] else "note", str(id_)): (fact["body"], None) for id_, fact in truth.notes.items()
+        }
+        for kind, facts in (("merge_request", truth.merge_requests), ("issue", truth.issues)):
+            expected |= {(kind, str(id_)): (fact["description"] or "", fact["title"]) for id_, fact in facts.items()}
+        assert live == expected
+        said = {(v.kind, v.id, v.body) for v in self.world.history}
+        for _, kind, id_, body, _, _, _ in rows:
+            if kind in ("note", "diff_note"):
+                assert ("note", int(id_), body) in said, "something is held that was never said"
+
+
+def gitlab_desk(path: Path, world: GitLabWorld, *projects: str) -> GitLabDesk:
+    def source(names: Iterable[str], **config: Any) -> Gitlab:
+        return Gitlab(GitlabConfig(api_url="http://gitlab.test", token=Secret("demo-token"), projects=list(names), **config))
+
+    app = GitLabApp(world, public_url="http://gitlab.test")
+    return GitLabDesk(Home(path), world, app, source, projects or ("lantern/console",))

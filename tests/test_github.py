@@ -8,7 +8,8 @@ import pytest
 
 from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
-from tests.synced import Desk, desk
+from tests.synced import GitHubDesk as Desk
+from tests.synced import desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 
@@ -185,7 +186,7 @@ def test_a_repository_added_later_gets_its_own_history(small: Desk, world: GitHu
     for n in range(120):
         other.comment(other.open_issue("freja", f"Page {n}", "…") if n % 10 == 0 else 1, "ines-r", f"note {n}")
     world.advance(seconds=5)
-    small.repos = ("lantern/lantern", "lantern/lantern-docs")
+    small.names = ("lantern/lantern", "lantern/lantern-docs")
     report = small.run()
     assert report.exit_code == 0
     small.judge()

@@ -210,11 +210,11 @@ def test_a_killed_first_read_goes_on(tmp_path: Path) -> None:
     """A first read commits in chunks: killed after some of them, the next run asks only for what is missing."""
     world = GitHubWorld(small_world()[0].now)
     repo = world.add_repo(REPO)
-    world.fill(repo, pulls=130, issues=20, comments=700, review_comments=250, reviews=0)
+    world.fill(repo, pulls=110, issues=10, comments=450, review_comments=120)
     with served(world, tmp_path / "whole") as whole:
         undisturbed = whole.quick()
     with served(world, tmp_path / "killed") as project:
-        killed = project.killed_at("pipelines.landing:Landing.land", call=12, CHUNK_ROWS="60")
+        killed = project.killed_at("pipelines.landing:Landing.land", call=6, CHUNK_ROWS="60")
         assert killed.code == -signal.SIGKILL
         resumed = project.quick()
         assert resumed.code == 0, resumed.said
@@ -303,12 +303,15 @@ def test_published_file_deleted(stories: dict[str, Story], tmp_path: Path) -> No
     assert {call.status for call in again.calls} == {304}
 
 
-def test_killed_publish_is_made_up(stories: dict[str, Story], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "where", ["pipelines.sync:Run.publish", "pipelines.mirror:mirror", "pipelines.warehouse:os.fsync"]
+)
+def test_killed_publish_is_made_up(stories: dict[str, Story], tmp_path: Path, where: str) -> None:
     """Landed and not published: the next run publishes although the server has nothing new to say."""
     story = stories["incremental"]
     project = story.begin(tmp_path)
     before = events(project.published)
-    assert project.killed_at("pipelines.sync:Run.publish", *story.options).code == -signal.SIGKILL
+    assert project.killed_at(where, *story.options).code == -signal.SIGKILL
     assert events(project.published) == before, "readers saw a run that never ended"
     quiet = project.quick()
     assert quiet.code == 0 and {call.status for call in quiet.calls} == {304}

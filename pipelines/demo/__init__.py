@@ -27,6 +27,10 @@ class DemoSource:
 
 def demo_sources(run: int) -> list[DemoSource]:
     """The world as the demo's run number `run` (from 0) finds it."""
+    return [_github(run), _gitlab(run)]
+
+
+def _github(run: int) -> DemoSource:
     from pipelines.demo.github_api import GitHubApp
     from pipelines.demo.github_world import GitHubWorld
     from pipelines.demo.story import DOCS, LANTERN, START, Story, beats, demo_time
@@ -36,5 +40,17 @@ def demo_sources(run: int) -> list[DemoSource]:
     world = GitHubWorld(START)
     Story(world, beats()).play(demo_time(run))
     app = GitHubApp(world, public_url="https://api.github.com")
-    config = GithubConfig(token=Secret("demo-token"), repos=[LANTERN, DOCS])
-    return [DemoSource(Github(config), app)]
+    return DemoSource(Github(GithubConfig(token=Secret("demo-token"), repos=[LANTERN, DOCS])), app)
+
+
+def _gitlab(run: int) -> DemoSource:
+    from pipelines.demo.gitlab_api import GitLabApp
+    from pipelines.demo.gitlab_world import GitLabWorld
+    from pipelines.demo.story_gitlab import CHARTS, CONSOLE, START, Story, beats, demo_time
+    from sources.config import Secret
+    from sources.gitlab import Gitlab, GitlabConfig
+
+    world = GitLabWorld(START)
+    Story(world, beats()).play(demo_time(run))
+    app = GitLabApp(world, public_url="https://gitlab.com")
+    return DemoSource(Gitlab(GitlabConfig(token=Secret("demo-token"), projects=[CONSOLE, CHARTS])), app)

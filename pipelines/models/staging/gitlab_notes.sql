@@ -17,7 +17,7 @@ SELECT
     v.parent_key,
     v.parent_kind,
     v.number AS parent_number,
-    v.parent_key || ':' || CASE WHEN v.is_individual THEN 'conversation' ELSE v.discussion_id END AS thread_id,
+    v.parent_key || ':' || CASE WHEN coalesce(thread.is_individual, v.is_individual) THEN 'conversation' ELSE v.discussion_id END AS thread_id,
     CAST(v.in_reply_to AS VARCHAR) AS in_reply_to,
     v.author,
     CASE WHEN v.is_internal THEN 'internal' END AS author_role,
@@ -36,4 +36,5 @@ FROM gitlab.note_versions AS v
 LEFT JOIN parents AS p ON p.parent_key = v.parent_key
 LEFT JOIN gitlab.projects AS project ON project.scope = v.scope
 LEFT JOIN gitlab.threads__discussions__notes AS n ON n.parent_key = v.parent_key AND n.id = v.id
+LEFT JOIN gitlab.threads__discussions AS thread ON thread.parent_key = v.parent_key AND thread.id = v.discussion_id
 LEFT JOIN gitlab.deletions AS d ON d.parent_key = v.parent_key AND d.is_deleted AND d.noticed_at >= p.seen_at
