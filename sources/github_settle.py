@@ -50,7 +50,7 @@ FROM known AS i LEFT JOIN github.pull_requests AS p ON p.parent_key = i.parent_k
 WHERE i.is_pull_request AND (p.id IS NULL OR (p.updated_at < i.updated_at AND p.seen_at < i.seen_at)
       OR p.reviews_read_for IS DISTINCT FROM p.updated_at)
 UNION ALL
-SELECT 'reviews', p.scope, p.number, p.id, true, 0, list(DISTINCT r.id), NULL
+SELECT 'reviews', p.scope, p.number, p.id, true, 0, list(DISTINCT r.id) FILTER (WHERE r.id IS NOT NULL), NULL
 FROM github.pull_requests AS p JOIN swept AS s ON s.surface = 'issues' AND s.scope = p.scope
 LEFT JOIN github.reviews AS r ON r.parent_key = p.parent_key
       AND r.id NOT IN (SELECT id FROM deleted WHERE kind = 'review')
