@@ -28,6 +28,7 @@ class Intake:
     pending: list[Batch] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     packages: int = 0
+    _kept: set[str] = field(default_factory=set)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, batch: Batch) -> None:
@@ -46,10 +47,17 @@ class Intake:
                 await self._land()
             self.pending.clear()
 
+    def keep_raw(self) -> None:
+        """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""
+        assert self.reading is not None
+        news = {key: record for key, record in self.reading.quarantined.items() if key not in self._kept}
+        self.ledger.keep_raw(self.landing.source, news.values())
+        self._kept |= news.keys()
+
     async def _land(self) -> None:
         batches, self.pending = self.pending, []
         assert self.reading is not None
-        self.ledger.keep_raw(self.landing.source, self.reading.quarantined.values())
+        self.keep_raw()
         if any(batch.size for batch in batches):  # cursors alone show readers nothing new
             self.ledger.learn("unpublished", str(self.run_id))
         self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at

@@ -25,6 +25,13 @@ class EarshotConfig:
     authors: list[str] = field(default_factory=list)
     keep_payloads: bool = True
 
+    def __post_init__(self) -> None:
+        for name, least in (("max_retries", 0), ("sweep_hours", 0), ("safe_backfill_hours", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"[earshot] {name}: at least {least}")
+        if self.timeout_seconds <= 0:
+            raise ConfigError("[earshot] timeout_seconds: more than 0")
+
 
 @dataclass(frozen=True)
 class HttpSource:

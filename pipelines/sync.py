@@ -195,18 +195,29 @@ class Run:
         assert isinstance(at, pendulum.DateTime)
         return self.options.sweep or pendulum.now("UTC") >= at.add(seconds=int(self.options.sweep_hours * 3600))
 
+    def _healed(self, name: str, reading: Reading) -> set[str]:
+        """Of what was kept raw: what could be read now; and after reading all again, what is no longer there."""
+        healed = reading.healed - reading.quarantined.keys()
+        failed = {(problem.scope, problem.surface) for problem in reading.problems}
+        for row in self.ledger.quarantined(name) if self.options.full else ():
+            if row["key"] not in reading.quarantined and (row["scope"], row["surface"]) not in failed:
+                healed.add(row["key"])
+        return healed
+
     def _record(self, source: Source, reading: Reading, intake: Intake) -> SourceReport:
         ledger, name = self.ledger, source.name
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
         ledger.record_problems(self.run_id, name, reading.problems, reading.names)
-        ledger.heal(name, reading.healed)
+        intake.keep_raw()
+        ledger.heal(name, self._healed(name, reading))
         if (reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full) and not reading.problems:
             ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
         tallies, quota = reading.tallies.values(), reading.api.quota
         return SourceReport(
-            source=name, scopes=len(source.scopes()), completed=reading.completed, requests=sum(t.requests for t in tallies),
+            source=name, scopes=len(source.scopes()), completed=reading.completed,
+            requests=sum(t.requests for t in tallies),
             not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
             rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,

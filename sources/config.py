@@ -12,10 +12,11 @@ import types
 import typing
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import orjson
 
-__all__ = ["ConfigError", "Secret", "read_settings", "section"]
+__all__ = ["ConfigError", "Secret", "check_address", "read_settings", "section"]
 
 Settings = dict[str, object]
 T = typing.TypeVar("T")
@@ -60,6 +61,17 @@ def section(settings: Settings, name: str, shape: type[T]) -> T:
     hints = typing.get_type_hints(shape)
     refuse_unknown(f"[{name}]", found, fields)
     return shape(**{key: _typed(f"[{name}] {key}", value, hints[key]) for key, value in found.items()})
+
+
+def check_address(where: str, url: str) -> None:
+    """A service's address must name scheme and host: everything asked of it, and its token, goes there."""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        known = False
+    if not known:
+        raise ConfigError(f"{where} api_url: {url!r} is not an address like https://api.example.com")
 
 
 def refuse_unknown(where: str, found: Iterable[str], known: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources import github_rows as rows
-from sources.config import ConfigError, Secret
+from sources.config import ConfigError, Secret, check_address
 from sources.cursor import Found, follow
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
 from sources.github_repository import comment_rows, issue_rows, look_up, review_comment_rows
@@ -44,6 +44,7 @@ class GithubConfig:
     overlap_seconds: int = 120
 
     def __post_init__(self) -> None:
+        check_address("[sources.github]", self.api_url)
         for name in [*self.repos, *self.pulls]:
             if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
                 raise ConfigError(f"[sources.github] repos: {name!r} is not of the form owner/name")

@@ -5,12 +5,13 @@ another repository: it gets its own history, the old one's stays.
 """
 
 import logging
+import re
 
 from pendulum import DateTime
 
 from sources import github_rows as rows
 from sources.http import Answer, Failure
-from sources.place import Place
+from sources.place import Place, known_place
 from sources.reading import Batch, Reading
 from sources.record import Json, Row, Unreadable, fingerprint
 
@@ -23,7 +24,7 @@ async def look_up(reading: Reading, name: str) -> Place:
     """The repository that `name` (as configured) means today. Its row is emitted when it says something new."""
     key = name.lower()
     saved = reading.saved.get("repositories", {}).get(key)
-    known = saved if isinstance(saved, dict) and "id" in saved and not reading.full else {}
+    known = known_place(saved) if not reading.full else {}
     tally = reading.tally("repositories", key)
     answer = await reading.api.get(f"/repos/{name}", etag=known.get("etag"), tally=tally)
     if answer.not_modified:
@@ -51,7 +52,10 @@ def _identity(name: str, answer: Answer) -> Row:
     try:
         if not isinstance(answer.data, dict):
             raise Unreadable("not an object")
-        return rows.repository_row(answer.data, answer.date)
+        row = rows.repository_row(answer.data, answer.date)
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", str(row["repo"]), re.ASCII):
+            raise Unreadable("full_name is not of the form owner/name")
+        return row
     except Unreadable as error:
         raise Failure("FETCH_ERROR", f"/repos/{name} answered something that is not a repository: {error}") from None
 

@@ -17,12 +17,12 @@ from urllib.parse import quote
 from pendulum import DateTime
 
 from sources import gitlab_rows as rows
-from sources.config import ConfigError, Secret
+from sources.config import ConfigError, Secret, check_address
 from sources.cursor import follow
 from sources.gitlab_tables import TABLES
 from sources.gitlab_threads import DUE, settle
 from sources.http import Answer, Failure
-from sources.place import Place, sight_by
+from sources.place import Place, known_place, sight_by
 from sources.reading import Batch, Payload, Reading, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
 
@@ -49,6 +49,7 @@ class GitlabConfig:
     verify_reviewers: bool = False
 
     def __post_init__(self) -> None:
+        check_address("[sources.gitlab]", self.api_url)
         for name in self.projects:
             if not (name.isdigit() or "/" in name.strip("/")):
                 raise ConfigError(f"[sources.gitlab] projects: {name!r} is neither group/name nor a number")
@@ -157,7 +158,7 @@ async def again(place: Place, surface: str, raw: str) -> AsyncIterator[Batch]:
 async def look_up(reading: Reading, name: str) -> Place:
     """The project that `name` (a path or an id, as configured) means today. Its row is emitted when it says news."""
     saved = reading.saved.get("projects", {}).get(name)
-    known = saved if isinstance(saved, dict) and "id" in saved and not reading.full else {}
+    known = known_place(saved) if not reading.full else {}
     tally = reading.tally("projects", name)
     answer = await reading.api.get(f"/api/v4/projects/{quote(name, safe='')}", etag=known.get("etag"), tally=tally)
     if answer.not_modified:

@@ -113,7 +113,10 @@ class Api:
 
     def own(self, path: str) -> httpx.URL:
         """`path` on this host; refuses any other origin, because the token would go with it."""
-        url = httpx.URL(str(self.base).rstrip("/") + path) if path.startswith("/") else httpx.URL(path)
+        try:
+            url = httpx.URL(str(self.base).rstrip("/") + path) if path.startswith("/") else httpx.URL(path)
+        except httpx.InvalidURL:
+            raise Failure("FETCH_ERROR", f"{self.base.host} names an address that is none: {path!r:.80}") from None
         if (url.scheme, url.host, url.port) != (self.base.scheme, self.base.host, self.base.port):
             raise Failure("FETCH_ERROR", f"{self.base.host} points to another host ({url.host!r:.80}); not followed")
         return url

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pendulum import DateTime
 
@@ -10,7 +11,7 @@ from sources.paging import Ask, Page, Sight, Sighting, Window, page_of
 from sources.reading import Reading
 from sources.record import Json, Row, Unreadable, fingerprint, instant, integer
 
-__all__ = ["PER_PAGE", "Place", "Shape", "sight_by"]
+__all__ = ["PER_PAGE", "Place", "Shape", "known_place", "sight_by"]
 
 PER_PAGE = 100
 Shape = Callable[[Json, str, str, DateTime], Row]  # record, scope, name, seen_at → row
@@ -59,6 +60,13 @@ class Place:
 
     def shape(self, surface: str, found: list[Json], row: Shape) -> list[Row]:
         return self.reading.shape(self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now))
+
+
+def known_place(saved: object) -> dict[str, Any]:
+    """What was saved of a place: its id, name and ETag; nothing, if it cannot be believed, and it is looked up anew."""
+    kinds = {"id": int, "name": str, "shown": str, "etag": str | None}
+    believed = isinstance(saved, dict) and all(isinstance(saved.get(name), kind) for name, kind in kinds.items())
+    return dict(saved) if believed and isinstance(saved, dict) and saved["name"].isprintable() else {}
 
 
 def sight_by(version: Callable[[Json], str]) -> Sight:

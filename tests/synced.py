@@ -113,16 +113,20 @@ class GitLabDesk(Desk):
                 for r in self.rows(f"gitlab.{table}")
             }
             assert held == {
-                id_: (fact["title"], fact["state"], fact["updated_at"], sorted(fact["labels"])) for id_, fact in facts.items()
+                id_: (fact["title"], fact["state"], fact["updated_at"], sorted(fact["labels"]))
+                for id_, fact in facts.items()
             }
         self._judge_events(truth)
 
     def _judge_events(self, truth: Any) -> None:
         rows = self.sql("SELECT event_key, kind, id, body, title, is_latest, is_deleted FROM feedback.events")
         assert len({row[0] for row in rows}) == len(rows), "something is held twice"
-        live = {(kind, id_): (body, title) for _, kind, id_, body, title, latest, deleted in rows if latest and not deleted}
+        live = {
+            (kind, id_): (body, title) for _, kind, id_, body, title, latest, deleted in rows if latest and not deleted
+        }
         expected = {
-            ("diff_note" if fact["position"] else "note", str(id_)): (fact["body"], None) for id_, fact in truth.notes.items()
+            ("diff_note" if fact["position"] else "note", str(id_)): (fact["body"], None)
+            for id_, fact in truth.notes.items()
         }
         for kind, facts in (("merge_request", truth.merge_requests), ("issue", truth.issues)):
             expected |= {(kind, str(id_)): (fact["description"] or "", fact["title"]) for id_, fact in facts.items()}
@@ -135,7 +139,9 @@ class GitLabDesk(Desk):
 
 def gitlab_desk(path: Path, world: GitLabWorld, *projects: str) -> GitLabDesk:
     def source(names: Iterable[str], **config: Any) -> Gitlab:
-        return Gitlab(GitlabConfig(api_url="http://gitlab.test", token=Secret("demo-token"), projects=list(names), **config))
+        return Gitlab(
+            GitlabConfig(api_url="http://gitlab.test", token=Secret("demo-token"), projects=list(names), **config)
+        )
 
     app = GitLabApp(world, public_url="http://gitlab.test")
     return GitLabDesk(Home(path), world, app, source, projects or ("lantern/console",))

@@ -41,7 +41,9 @@ def place(project: Project, new: int | None, old: int | None, **more: object) ->
 @pytest.fixture
 def small(tmp_path: Path, world: GitLabWorld, project: Project) -> GitLabDesk:
     """One merge request with a diff thread and a conversation, one issue; all of it settled."""
-    mr = project.open_merge_request("benji", "Dark mode", "At last.", labels=("ui",), reviewers=("maya",), assignees=("benji",))
+    mr = project.open_merge_request(
+        "benji", "Dark mode", "At last.", labels=("ui",), reviewers=("maya",), assignees=("benji",)
+    )
     issue = project.open_issue("freja", "Contrast", "Too low.", labels=("a11y",), assignees=("ines-r",))
     world.advance(seconds=100)
     thread = project.start_thread(mr, "maya", "Why not a variable?", place(project, 12, None, start=Spot(8, 9, "new")))
@@ -73,7 +75,9 @@ def test_an_unchanged_run_costs_a_conditional_request_a_list_and_none_a_merge_re
     assert before == {p: hashlib.sha256(p.read_bytes()).digest() for p in before}
 
 
-def test_a_changed_merge_request_costs_its_own_dependents_only(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_changed_merge_request_costs_its_own_dependents_only(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """Unchanged merge requests skip the reading of their discussions."""
     for n in range(5):
         project.comment(project.open_merge_request("benji", f"Other {n}"), "maya", "ok")
@@ -106,7 +110,9 @@ def test_a_second_note_within_a_minute_is_not_lost(small: GitLabDesk, project: P
     assert {call.status for call in small.app.log} == {304}
 
 
-def test_a_deleted_note_is_found_by_the_sweep_and_marked(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_deleted_note_is_found_by_the_sweep_and_marked(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """updated_at stays; the count of notes drops."""
     small.run()
     note = next(n for t in project.merge_requests[1].threads for n in t.notes if n.body == "Lovely.")
@@ -142,7 +148,9 @@ def test_a_resolved_thread_is_found_by_the_sweep(small: GitLabDesk, project: Pro
     assert small.sql("SELECT DISTINCT is_resolved FROM feedback.diff_notes") == [(True,)]
 
 
-def test_a_force_push_without_a_move_is_found_by_the_sweep(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_force_push_without_a_move_is_found_by_the_sweep(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """The sha differs: notes and diffs are read again, and the notes are outdated."""
     small.run()
     mr = project.merge_requests[1]
@@ -183,7 +191,9 @@ def test_a_removed_label_and_reviewer_are_unlinked(small: GitLabDesk, project: P
     assert small.one("SELECT count(*) FROM gitlab.merge_requests__reviewers") == 0
 
 
-def test_a_failed_page_of_discussions_keeps_notes_and_watermark(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_failed_page_of_discussions_keeps_notes_and_watermark(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """A 500 on page 2: recorded by name, retried by the next run, nothing half replaced."""
     small.run()
     mr = project.merge_requests[1]
@@ -195,7 +205,11 @@ def test_a_failed_page_of_discussions_keeps_notes_and_watermark(small: GitLabDes
 
     def fault(request: Request) -> Response | None:
         failing = request.path.endswith("/1/discussions") and request.query.get("page") == "2"
-        return Response(500, {"message": "500 Internal Server Error"}) if failing and "merge_requests" in request.path else None
+        return (
+            Response(500, {"message": "500 Internal Server Error"})
+            if failing and "merge_requests" in request.path
+            else None
+        )
 
     small.app.switches.fault = fault
     report = small.run()
@@ -210,7 +224,9 @@ def test_a_failed_page_of_discussions_keeps_notes_and_watermark(small: GitLabDes
     assert small.one("SELECT count(*) FROM ops.failures WHERE resolved_at IS NULL") == 0
 
 
-def test_a_note_that_cannot_be_read_keeps_the_whole_thread_as_it_was(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_note_that_cannot_be_read_keeps_the_whole_thread_as_it_was(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """Notes are parsed before anything is replaced; the watermark stays; the next run heals it."""
     small.run()
     mr = project.merge_requests[1]
@@ -233,7 +249,9 @@ def test_a_note_that_cannot_be_read_keeps_the_whole_thread_as_it_was(small: GitL
     small.judge()
 
 
-def test_a_merge_request_that_vanishes_between_list_and_read(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_merge_request_that_vanishes_between_list_and_read(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """404 on its discussions and by itself: marked deleted with that cause, its words kept."""
     gone = project.open_merge_request("kofi", "Mistake")
     project.comment(gone, "kofi", "Oops.")
@@ -252,7 +270,9 @@ def test_a_merge_request_that_vanishes_between_list_and_read(small: GitLabDesk, 
     ]  # fmt: skip
 
 
-def test_a_project_made_private_fails_alone_and_loses_nothing(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_project_made_private_fails_alone_and_loses_nothing(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """A failed read never looks like an empty one."""
     other = world.add_project("lantern/charts")
     other.comment(other.open_issue("maya", "Axis"), "kofi", "Log?")
@@ -305,9 +325,9 @@ def test_positions_and_ranges_of_diff_notes(tmp_path: Path, world: GitLabWorld, 
         ("a.png", "a.png", None, None, "RIGHT", "image", False, refs.head_sha),
         ("b.ts", "b.ts", None, None, "RIGHT", "file", False, refs.head_sha),
     ]  # fmt: skip
-    assert desk.sql("SELECT DISTINCT position_base_sha, position_start_sha FROM gitlab.threads__discussions__notes WHERE NOT is_system") == [
-        (refs.base_sha, refs.start_sha)
-    ]
+    assert desk.sql(
+        "SELECT DISTINCT position_base_sha, position_start_sha FROM gitlab.threads__discussions__notes WHERE NOT is_system"
+    ) == [(refs.base_sha, refs.start_sha)]
 
 
 def test_locked_is_kept_as_it_is(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
@@ -319,7 +339,9 @@ def test_locked_is_kept_as_it_is(small: GitLabDesk, project: Project, world: Git
     assert small.one("SELECT state FROM gitlab.merge_requests") == "locked"
 
 
-def test_events_closed_issues_and_diffs_hang_on_their_parents(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_events_closed_issues_and_diffs_hang_on_their_parents(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
     """Each replaced whole with its parent's watermark."""
     mr = project.merge_requests[1]
     project.edit(mr, "benji", description="Closes #1")
@@ -366,7 +388,9 @@ def test_concurrent_requests_stay_within_the_setting(tmp_path: Path, world: GitL
     desk.judge()
 
 
-def test_unreadable_notes_make_short_and_empty_pages_that_end_nothing(tmp_path: Path, world: GitLabWorld, project: Project) -> None:
+def test_unreadable_notes_make_short_and_empty_pages_that_end_nothing(
+    tmp_path: Path, world: GitLabWorld, project: Project
+) -> None:
     """Internal notes are filtered after paging; only the headers, or an empty page where they are stripped, end a list."""
     mr = project.open_merge_request("benji", "Busy")
     for n in range(130):
@@ -422,5 +446,3 @@ def test_the_due_rule() -> None:
     assert is_due(NOW, NOW, True, False, True)
     assert is_due(NOW, NOW, True, True, False)
     assert not is_due(NOW, NOW, True, True, True)
-
-
