@@ -111,7 +111,7 @@ class Landing:
 
 
 def _pipeline(home: Home, name: str, source: str) -> Any:
-    fresh = not (home.working / name).exists()
+    fresh = not (home.working / name / "state.json").exists()
     pipeline = dlt.pipeline(
         name,
         pipelines_dir=str(home.working),

@@ -50,6 +50,8 @@ def main(
         sys.exit(_cancellable(_runs(sources, demo, full, sweep, period, as_json, screen)))
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
+    except OSError as error:
+        sys.exit(screen.failed("FAILED", f"{error.strerror or error}: {error.filename or 'the data directory'}", 1))
     except Locked as error:
         sys.exit(screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED))
 

@@ -169,9 +169,9 @@ class Run:
         with duckdb.connect(str(self.home.warehouse)) as connection:
             mirror.set_authors(connection, self.options.authors)
             before = _event_counts(connection)
+            anew = anew or before is None
             models.build(connection, landed_tables(), anew=anew)
-            after = _event_counts(connection)
-            report.new_events = {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
+            report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
             mirror.mirror(connection, self.ledger, self.run_id, _STATUS[report.exit_code], report.exit_code)
             names = {scope: name for s in report.sources for scope, name in s.names.items()}
@@ -247,9 +247,14 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
 _STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
-def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int]:
+def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    return {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
+
+
+def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int] | None:
+    """None: the warehouse is new, nothing was built in it yet."""
     try:
         rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY ALL").fetchall()
     except duckdb.CatalogException:
-        return {}
+        return None
     return {(source, kind): count for source, kind, count in rows}

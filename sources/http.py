@@ -78,7 +78,7 @@ class Answer:
     @property
     def etag(self) -> str | None:
         etag: str | None = self.headers.get("etag")
-        return etag
+        return etag if etag and etag.isascii() else None
 
     @property
     def date(self) -> DateTime:
@@ -150,8 +150,14 @@ class Api:
             self.quota = self.quota if seen.remaining is None else seen
             if not response.has_redirect_location:
                 return _decoded(response, body)
-            url, params = self.own(str(response.url.join(response.headers["location"]))), None
+            url, params = self._redirected(response), None
         raise Failure("FETCH_ERROR", f"{self.base.host} redirects in circles")
+
+    def _redirected(self, response: httpx.Response) -> httpx.URL:
+        try:
+            return self.own(str(response.url.join(response.headers["location"])))
+        except (httpx.InvalidURL, ValueError):
+            raise Failure("FETCH_ERROR", f"{self.base.host} redirects to what is no address; not followed") from None
 
     def _pause(self, wait: float, headers: Mapping[str, str]) -> None:
         """Stops every worker of this host: for a while, or (a long limit) until a later run."""
@@ -217,7 +223,7 @@ def _decoded(response: httpx.Response, body: bytes) -> Answer:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with {kind or 'no type'!r} instead of JSON")
         try:
             data = _decode(body)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with broken JSON: {error}") from None
     link = response.links.get("next", {}).get("url")
     return Answer(status, response.headers, body, data, response.url, link)

@@ -12,6 +12,8 @@ from pendulum import DateTime
 
 __all__ = ["Quota", "limit_wait", "quota", "server_time"]
 
+MOST = 1e11
+MOST_WAIT = 1e8  # three years: beyond that a header means nothing
 UNTOLD_WAIT = 60.0  # a secondary limit without retry-after asks for at least a minute
 LIMIT_WORDS = ("rate limit", "abuse detection")
 
@@ -50,7 +52,7 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
         return after
     left = quota(headers)
     if left.remaining == 0 and left.reset_at is not None:
-        return max(1.0, (left.reset_at - server_time(headers)).total_seconds() + 1.0)
+        return min(MOST_WAIT, max(1.0, (left.reset_at - server_time(headers)).total_seconds() + 1.0))
     said = body[:2000].decode("utf-8", "replace").lower()
     return UNTOLD_WAIT if status == 429 or any(words in said for words in LIMIT_WORDS) else None
 
@@ -58,17 +60,18 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
     if value.isdigit():
-        return float(value)
+        return min(float(value), MOST_WAIT)
     try:
         return max(0.0, (pendulum.instance(parsedate_to_datetime(value)) - server_time(headers)).total_seconds())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None
 
 
 def _number(headers: Mapping[str, str], name: str) -> float | None:
     for prefix in ("x-ratelimit-", "ratelimit-"):
         try:
-            return float(headers[prefix + name])
+            value = float(headers[prefix + name])
+            return value if 0 <= value < MOST else None  # neither nan nor the end of time
         except (KeyError, ValueError):
             continue
     return None

@@ -296,11 +296,10 @@ def test_endless_limit(project: Project) -> None:
 
 
 @pytest.mark.parametrize("headers", [
-    {"x-ratelimit-reset": "never", "x-ratelimit-remaining": "few"},
+    {"x-ratelimit-reset": "never", "x-ratelimit-remaining": "few", "date": "yesterday"},
     {"x-ratelimit-reset": "inf", "x-ratelimit-remaining": "inf"},
     {"x-ratelimit-reset": "nan", "x-ratelimit-limit": "-1"},
     {"x-ratelimit-reset": "99999999999999999999"},
-    {"date": "yesterday"},
     {"date": "Sun, 99 Xxx 2026 20:00:00 GMT", "etag": "W/\"\u00e9\""},
 ], ids=str)  # fmt: skip
 def test_headers_that_make_no_sense(project: Project, headers: dict[str, str]) -> None:
@@ -381,7 +380,9 @@ def test_what_stays_wrong_fails_its_scope(project: Project, world: GitHubWorld, 
     repaired(project)
 
 
-@pytest.mark.parametrize("path", [REPO, f"{REPO}/issues", f"{REPO}/pulls", "/pulls/comments", "/pulls/1/reviews"])
+@pytest.mark.parametrize(
+    "path", few([REPO, "/issues", "/pulls", "/pulls/comments", "/pulls/1/reviews"], REPO, "/pulls", "/pulls/1/reviews")
+)
 @pytest.mark.parametrize("what", few(["HTML", "an object"], "HTML"))
 def test_every_surface_fails_alone(fresh: Project, world: GitHubWorld, path: str, what: str) -> None:
     """The same holds for each list of a first run."""
@@ -632,15 +633,12 @@ def test_quarantine_counts_runs_not_landings(fresh: Project, world: GitHubWorld)
     assert attempts == {1}
 
 
-@pytest.mark.parametrize(("body", "kept"), [
-    ("NUL \x00 and other \x01\x07\x1b[2J control\x7f characters\x9b", "NUL  and other \x01\x07\x1b[2J control\x7f characters\x9b"),
-    ("right-to-left \u202e and \u2066 isolates", None),
-    ("quotes ' \" ` $$ ; -- /* \\ %s {} \r\n\t", None),
-    ("\ufeff\u200b\U0001f9d1\u200d\U0001f4bb e\u0301", None),
-    ("", None),
-    ("x" * 3_000_000, None),
-], ids=["control", "bidi", "quotes", "odd", "empty", "huge"])  # fmt: skip
-def test_any_text_is_kept(project: Project, world: GitHubWorld, body: str, kept: str | None) -> None:
+NASTY = "NUL \x00 and other \x01\x07\x1b[2J control\x7f characters\x9b"
+ODD = "\u202e right-to-left \u2066, quotes ' \" ` $$ ; -- /* \\ %s {} \r\n\t \ufeff\u200b\U0001f9d1\u200d\U0001f4bb e\u0301"
+
+
+@pytest.mark.parametrize("body", [NASTY, ODD, "", "x" * 3_000_000], ids=["control", "odd", "empty", "huge"])
+def test_any_text_is_kept(project: Project, world: GitHubWorld, body: str) -> None:
     """Whatever people write is kept to the letter, but for NUL bytes, which no database keeps; it never reaches the terminal."""
     repo = world.repos[1001]
     repo.open_issue("maya", f"Title {body[:60]}", body)
@@ -651,7 +649,7 @@ def test_any_text_is_kept(project: Project, world: GitHubWorld, body: str, kept:
     ended = project.quick("-v")
     assert ended.code == 0, ended.said
     told_plainly(ended)
-    if kept is not None:  # the judge knows the world's words; tell it which of them can be kept
+    if "\x00" in body:  # the judge knows the world's words; tell it which of them can be kept
         for row in [*repo.issues.rows.values(), *repo.comments.rows.values(), *repo.reviews.rows.values(),
                     *repo.review_comments.rows.values()]:  # fmt: skip
             row.body = row.body.replace("\x00", "")
@@ -696,8 +694,10 @@ def test_deleted_accounts(project: Project, world: GitHubWorld) -> None:
     repaired(project)
 
 
-@pytest.mark.parametrize("name", ["lantern/\x1b[2Jcls", "lantern/../../etc", "lantern/a b", "x" * 100, "", None, 7, "lantern/la\nntern"],
-                         ids=lambda value: repr(value)[:20])  # fmt: skip
+STRANGE = ["lantern/\x1b[2Jcls", "lantern/../../etc", "lantern/a b", "x" * 100, "", None, 7, "lantern/la\nntern"]
+
+
+@pytest.mark.parametrize("name", few(STRANGE, *STRANGE[:2], *STRANGE[5:7]), ids=lambda value: repr(value)[:20])
 def test_repository_with_a_strange_name(project: Project, world: GitHubWorld, name: object) -> None:
     """What a server calls its repository never reaches the terminal or a request raw; at worst that repository fails."""
     changed_rows(project, rf"^/repos/{REPO}$", lambda row: row.update(full_name=name))
@@ -735,7 +735,7 @@ CORRUPTIONS: dict[str, Callable[[Any], object]] = {
 
 
 SURFACES = ("issues", "pull_requests", "issue_comments", "review_comments", "repositories")
-CORRUPTED = [(s, c) for n, c in enumerate(CORRUPTIONS) for m, s in enumerate(SURFACES) if LONG or (n + m) % 4 == 0]
+CORRUPTED = [(s, c) for n, c in enumerate(CORRUPTIONS) for m, s in enumerate(SURFACES) if LONG or (n + m) % 5 == 0]
 
 
 @pytest.mark.parametrize(("surface", "corruption"), CORRUPTED)

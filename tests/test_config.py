@@ -57,7 +57,7 @@ def test_a_wrong_setting_is_refused_by_name(folder: Path, text: str, message: st
 
 def test_a_misspelt_source_is_refused(folder: Path) -> None:
     """Also where nothing would read the section."""
-    write(folder, "[sources.githab]\nrepos = ['a/b']")
+    write(folder, "[sources.githubb]\nrepos = ['a/b']")
     with pytest.raises(ConfigError, match="did you mean 'github'"):
         load(folder, {})
 

@@ -2,6 +2,7 @@
 
 python -m pipelines.demo.serve --port 8123 --comments 100000
 python -m pipelines.demo.serve --service gitlab --merge-requests 500 --discussions 10 --notes 3
+python -m pipelines.demo.serve --service bluesky --accounts 342 --posts 50
 curl -X POST 'http://127.0.0.1:8123/_world/touch?changes=20'    make 20 edits
 curl 'http://127.0.0.1:8123/_world/log'                         what was asked so far; POST forgets it
 """
@@ -17,7 +18,9 @@ from typing import Any
 
 import pendulum
 
-from pipelines.demo import github_access, github_fill, gitlab_fill
+from pipelines.demo import bluesky_fill, github_access, github_fill, gitlab_fill
+from pipelines.demo.bluesky_api import BlueskyApp
+from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_api import GitLabApp
@@ -29,6 +32,7 @@ NOW = pendulum.datetime(2025, 6, 2, 9)
 AMOUNTS = {
     "github": {"pulls": 300, "issues": 0, "comments": 6000, "review-comments": 3000, "reviews": 0},
     "gitlab": {"merge-requests": 500, "issues": 0, "discussions": 10, "notes": 3},
+    "bluesky": {"accounts": 342, "posts": 50},
 }
 
 
@@ -107,6 +111,19 @@ def gitlab(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
     return Bench(service, service.answer, world, stir)
 
 
+def bluesky(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
+    """`person-0000.bsky.social` and so on. There is no place: everybody is everywhere."""
+    world = BlueskyWorld(NOW)
+    world.fill(**amounts)
+    service = BlueskyApp(world, switches)
+
+    def stir(changes: int) -> int:
+        bluesky_fill.stir(world, changes)
+        return sum(account.posts_count for account in world.accounts.values())
+
+    return Bench(service, service.answer, world, stir)
+
+
 def _server(app: App) -> Any:
     import uvicorn  # only who serves needs it
 
@@ -127,7 +144,11 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--repo", "--project", default="lantern/lantern")
     for kind in dict.fromkeys(kind for amounts in AMOUNTS.values() for kind in amounts):
-        parser.add_argument(f"--{kind}", type=int, help="how many; of notes per discussion, of those per merge request")
+        parser.add_argument(
+            f"--{kind}",
+            type=int,
+            help="how many; of notes per discussion, of those per merge request, of posts per account",
+        )
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()
 
@@ -138,7 +159,7 @@ def main() -> None:
         kind.replace("-", "_"): usual if given[kind] is None else given[kind]
         for kind, usual in AMOUNTS[options.service].items()
     }
-    make = {"github": github, "gitlab": gitlab}[options.service]
+    make = {"github": github, "gitlab": gitlab, "bluesky": bluesky}[options.service]
     bench = make(options.repo, amounts, Switches(latency=options.latency))
     listener = socket.create_server(("127.0.0.1", options.port))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)

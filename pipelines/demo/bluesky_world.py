@@ -1,0 +1,298 @@
+"""A Bluesky in memory: its accounts, its clock, and everything that anybody ever posted.
+
+Time is the world's; what authors claim about theirs is their business, and stands in the record as they wrote it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pendulum import DateTime
+
+from pipelines.demo import bluesky_fill, bluesky_records, bluesky_truth
+from pipelines.demo.bluesky_names import (
+    INVALID_HANDLE,
+    Json,
+    cid_of,
+    claimed_milliseconds,
+    did_of,
+    is_handle,
+    iso,
+    milliseconds,
+    tid,
+)
+from pipelines.demo.bluesky_state import POST, REPOST, Account, Card, Image, Post, Repost, Status, Version
+from pipelines.demo.bluesky_truth import Truth
+
+HOSTS = ("amanita.us-east.host.bsky.network", "morel.us-east.host.bsky.network")
+NOW: Literal["now"] = "now"  # what an honest client claims
+Who = Account | str
+
+
+class BlueskyWorld:
+    def __init__(self, now: DateTime) -> None:
+        self.now = now
+        self.accounts: dict[str, Account] = {}  # by DID
+        self.handles: dict[str, Account] = {}  # who holds a handle now
+        self.hosts: set[str] = set()  # where records are kept
+        self.posts: dict[str, Post] = {}  # by uri, deleted ones too
+        self.history: list[Version] = []
+        self.revision = 0  # grows with every change that an answer could show
+        # where a `createdAt` that nobody can read puts a post: "epoch" as the open AppView does, or its arrival
+        self.unreadable_dates: Literal["epoch", "arrival"] = "epoch"
+        self._last_key = 0
+
+    @property
+    def now(self) -> DateTime:
+        return self._now
+
+    @now.setter
+    def now(self, value: DateTime) -> None:
+        self._now = value.in_timezone("UTC")
+
+    def advance(self, seconds: float = 0) -> None:
+        self.now = self._now.add(seconds=seconds)
+
+    # Accounts
+
+    def account(
+        self, handle: str, name: str = "", about: str = "", pds: str = "", labels: Sequence[str] = ()
+    ) -> Account:
+        """Who holds the handle; a new account where nobody does. `labels`: what they say about themselves."""
+        handle = handle.lower()
+        if handle not in self.handles:
+            number = len(self.accounts)
+            new = Account(did_of(number), handle, name, about, pds or HOSTS[number % 2], self.now, set(labels))
+            self.accounts[new.did] = self.handles[handle] = new
+            self.hosts.add(new.pds)
+            self._account_changed(new)
+        return self.handles[handle]
+
+    def found(self, actor: Who) -> Account | None:
+        """By DID or by the handle of now."""
+        if isinstance(actor, Account):
+            return actor
+        return self.accounts.get(actor) if actor.startswith("did:") else self.handles.get(actor.lower())
+
+    def rename(self, who: Who, handle: str) -> None:
+        """The old handle is free. A handle that is somebody's moves here, and they are left with none that is valid."""
+        account, handle = self._known(who), handle.lower()
+        assert is_handle(handle)
+        if (loser := self.handles.get(handle)) and loser is not account:
+            loser.handle = INVALID_HANDLE
+            self._account_changed(loser)
+        if self.handles.get(account.handle) is account:
+            del self.handles[account.handle]
+        account.handle = handle
+        self.handles[handle] = account
+        self._account_changed(account)
+
+    def deactivate(self, who: Who) -> None:
+        self._set(who, "deactivated")
+
+    def reactivate(self, who: Who) -> None:
+        """Back from any absence but deletion, with all that was there before."""
+        self._set(who, "active")
+
+    def suspend(self, who: Who) -> None:
+        self._set(who, "suspended")
+
+    def take_down(self, who: Who) -> None:
+        self._set(who, "takendown")
+
+    def delete_account(self, who: Who) -> None:
+        """For good; the handle is free for somebody else."""
+        account = self._known(who)
+        self._set(account, "deleted")
+        if self.handles.get(account.handle) is account:
+            del self.handles[account.handle]
+
+    def label_account(self, who: Who, *labels: str) -> None:
+        account = self._known(who)
+        account.labels = set(labels)
+        self._account_changed(account)
+
+    def pin(self, post: Post | None, who: Who | None = None) -> None:
+        """None unpins, of `who`."""
+        account = post.author if post else self._known(who or "")
+        account.pinned = post
+        self.revision += 1
+
+    # Posts
+
+    def post(
+        self,
+        who: Who,
+        text: str,
+        *,
+        created: DateTime | str | None = NOW,
+        langs: Sequence[str] = ("en",),
+        images: Sequence[Image] = (),
+        card: Card | None = None,
+        quote: Post | None = None,
+        reply_to: Post | None = None,
+        shown: Mapping[str, str] | None = None,
+        embed: Json | None = None,
+        tags: Sequence[str] = (),
+        self_labels: Sequence[str] = (),
+        more: Mapping[str, Any] | None = None,
+        rkey: str = "",
+        indexed: bool = True,
+    ) -> Post:
+        """`created` is what the author claims (None: nothing); `more` goes into the record as it is.
+
+        Not `indexed`: the AppView never takes it, only the PDS shows it.
+        """
+        author = self._known(who)
+        record: Json = {"$type": POST}
+        if created is not None:
+            claim = self.now if created == NOW else created
+            record["createdAt"] = claim if isinstance(claim, str) else iso(claim)
+        if made := embed or bluesky_records.embed(images, card, quote):
+            record["embed"] = made
+        if found := bluesky_records.facets(text, shown or {}, self._did_named):
+            record["facets"] = found
+        if langs:
+            record["langs"] = list(langs)
+        root = (reply_to.root or reply_to) if reply_to else None
+        if reply_to and root:
+            refer = bluesky_records.reference
+            record["reply"] = {"parent": refer(reply_to), "root": refer(root)}
+        if tags:
+            record["tags"] = list(tags)
+        if self_labels:
+            values = [{"val": value} for value in self_labels]
+            record["labels"] = {"$type": "com.atproto.label.defs#selfLabels", "values": values}
+        record |= {"text": text} | dict(more or {})
+        content = bluesky_records.content(record, images, card, quote)
+        key = rkey or self._next_key()
+        post = Post(
+            author, key, cid_of([key, record]), record, content, self.now, 0, reply_to, root, quote, is_indexed=indexed
+        )
+        assert post.uri not in self.posts, "a record key is used once"
+        post.sort_at = self._sorted_at(record.get("createdAt"))
+        author.posts[post.rkey] = self.posts[post.uri] = post
+        if indexed:
+            author.feed.add(post)
+            author.posts_count += 1
+            self._count(post, 1)
+        return self._told(post)
+
+    def reply(self, who: Who, to: Post, text: str, **more: Any) -> Post:
+        return self.post(who, text, reply_to=to, **more)
+
+    def quote(self, who: Who, of: Post, text: str, **more: Any) -> Post:
+        return self.post(who, text, quote=of, **more)
+
+    def repost(self, who: Who, post: Post, created: DateTime | str | None = NOW) -> Repost:
+        """The same post may be reposted again, even by its author: each is a record of its own."""
+        author = self._known(who)
+        claim = self.now if created == NOW else created
+        record: Json = {"$type": REPOST, "subject": bluesky_records.reference(post)}
+        if claim is not None:
+            record["createdAt"] = claim if isinstance(claim, str) else iso(claim)
+        rkey = self._next_key()
+        made = Repost(
+            author, rkey, cid_of([rkey, record]), record, post, self.now, self._sorted_at(record.get("createdAt"))
+        )
+        author.reposts[rkey] = made
+        if not post.is_deleted:
+            author.feed.add(made)
+            post.reposts.append(made)
+        self.history.append(Version("repost", made.uri, made.cid, post.uri, self.now))
+        self.revision += 1
+        return made
+
+    def unrepost(self, repost: Repost) -> None:
+        if repost.author.reposts.pop(repost.rkey, None) is None:
+            return
+        repost.author.feed.remove(repost)
+        if repost in repost.post.reposts:
+            repost.post.reposts.remove(repost)
+        self.history.append(Version("repost", repost.uri, repost.cid, repost.post.uri, self.now, is_deleted=True))
+        self.revision += 1
+
+    def edit(self, post: Post, text: str) -> Post:
+        """Same uri, new cid; `createdAt` stays, `indexedAt` moves, and a post that claimed the future moves with it."""
+        assert not post.is_deleted
+        kept = {name: value for name, value in post.record.items() if name not in {"text", "facets"}}
+        found = bluesky_records.facets(text, {}, self._did_named)
+        if post in post.author.feed:
+            post.author.feed.remove(post)
+        post.record = kept | ({"facets": found} if found else {}) | {"text": text}
+        post.content = bluesky_records.content(post.record, post.content.images, post.content.card, post.quoted)
+        post.cid, post.indexed_at = cid_of([post.rkey, post.record]), self.now
+        post.sort_at = self._sorted_at(post.record.get("createdAt"))
+        if post.is_indexed:
+            post.author.feed.add(post)
+        return self._told(post)
+
+    def delete(self, post: Post) -> None:
+        """Reposts of it disappear from everybody's feed; replies and quotes stay and point nowhere."""
+        if post.is_deleted:
+            return
+        post.is_deleted = True
+        post.author.posts.pop(post.rkey)
+        post.author.feed.remove(post)
+        for repost in post.reposts:
+            repost.author.feed.remove(repost)
+        post.reposts = []
+        if post.is_indexed:
+            post.author.posts_count -= 1
+            self._count(post, -1)
+        self.history.append(Version("post", post.uri, post.cid, post.text, self.now, is_deleted=True))
+        self.revision += 1
+
+    def label(self, post: Post, *labels: str) -> None:
+        """By a moderator; neither cid nor `indexedAt` tells."""
+        post.labels = set(labels)
+        self.revision += 1
+
+    # Everything
+
+    def truth(self) -> Truth:
+        return bluesky_truth.tell(self)
+
+    def fill(self, accounts: int = 342, posts: int = 50, days: int = 60) -> list[Account]:
+        """Past activity in bulk; see `bluesky_fill`."""
+        return bluesky_fill.fill(self, accounts, posts, days)
+
+    def _known(self, who: Who) -> Account:
+        account = self.found(who)
+        assert account, f"nobody is called {who}"
+        return account
+
+    def _did_named(self, handle: str) -> str | None:
+        account = self.handles.get(handle.lower())
+        return account.did if account else None
+
+    def _set(self, who: Who, status: Status) -> None:
+        account = self._known(who)
+        assert account.status != "deleted", "nobody comes back from that"
+        account.status = status
+        self._account_changed(account)
+
+    def _account_changed(self, account: Account) -> None:
+        self.history.append(Version("account", account.did, "", f"{account.handle} {account.status}", self.now))
+        self.revision += 1
+
+    def _told(self, post: Post) -> Post:
+        self.history.append(Version("post", post.uri, post.cid, post.text, self.now))
+        self.revision += 1
+        return post
+
+    def _next_key(self) -> str:
+        """Of this moment, or the microsecond after the last one's."""
+        self._last_key = max(self._last_key + 1, self.now.int_timestamp * 1_000_000 + self.now.microsecond)
+        return tid(self._last_key)
+
+    def _sorted_at(self, claim: Any) -> int:
+        arrival, claimed = milliseconds(self.now), claimed_milliseconds(claim)
+        if claimed is None:
+            return 0 if self.unreadable_dates == "epoch" else arrival
+        return min(arrival, claimed)
+
+    def _count(self, post: Post, by: int) -> None:
+        if post.parent:
+            post.parent.replies += by
+        if post.quoted:
+            post.quoted.quotes += by
