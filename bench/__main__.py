@@ -13,11 +13,11 @@ from collections.abc import Callable
 from importlib.metadata import version
 from platform import python_version
 
-from bench import github
+from bench import github, gitlab
 from bench.measure import BenchError
 from bench.outcome import Outcome
 
-BENCHES: dict[str, Callable[[bool], Outcome]] = {"github": github.measure}
+BENCHES: dict[str, Callable[[bool], Outcome]] = {"github": github.measure, "gitlab": gitlab.measure}
 
 
 def main() -> int:

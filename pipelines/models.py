@@ -7,6 +7,7 @@ reaches the tables, and the result replaces these parents' rows. What was taken 
 loads can commit out of order, and a killed load's rows count too.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -94,7 +95,8 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.commit()
     except BaseException:
-        connection.rollback()
+        with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
+            connection.rollback()
         raise
     return replaced
 

@@ -70,8 +70,8 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
         try:
             report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
             await run.publish(report)
-        except (PublishError, models.CheckFailed) as error:
-            report.error = str(error)
+        except (PublishError, models.CheckFailed, duckdb.Error) as error:
+            report.error = str(error).splitlines()[0][:300]
         except asyncio.CancelledError:
             ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)
             raise

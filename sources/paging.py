@@ -21,7 +21,7 @@ from sources.record import Json
 __all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "overlapping", "page_of", "walk"]
 
 MAX_PASSES = 20
-MAX_REPEATS = 5
+MAX_REPEATS = 4
 QUIET_PASSES = 3  # passes without news after which a list that cannot be proven whole is believed
 
 
