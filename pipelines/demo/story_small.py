@@ -54,9 +54,9 @@ def bump(
 ) -> Thread:  # fmt: skip
     """What dependabot proposes, and what a person says who has read the changelog."""
     text = f"""
-        Bumps [{module}](https://{module if "/" in module else "pypi.org/project/" + module}) from {old} to {new}.
+        Bumps [{module}](https://{module if "/" in module else "github.com/lantern/" + module}) from {old} to {new}.
 
-        - [Release notes](https://{module if "/" in module else "pypi.org/project/" + module})
+        - [Release notes](https://{module if "/" in module else "github.com/lantern/" + module})
         - Compatibility: 97 %
 
         To be merged once it is approved and the checks are green.
