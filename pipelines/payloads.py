@@ -6,7 +6,7 @@ keeps a payload too many, never one too few. `[earshot] keep_payloads = false` s
 
 import sqlite3
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +29,10 @@ CREATE TABLE IF NOT EXISTS payloads (
 class Payloads:
     path: Path
 
-    def keep(self, source: str, payloads: Iterable[Payload]) -> None:
-        rows = [(source, p.kind, p.id, p.version, _packed(p.raw)) for p in payloads]
-        if not rows:
+    def keep(self, source: str, payloads: Sequence[Payload]) -> None:
+        if not payloads:
             return
+        rows = ((source, p.kind, p.id, p.version, _packed(p.raw)) for p in payloads)
         with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(SCHEMA)

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from pendulum import DateTime
@@ -43,9 +44,14 @@ class Batch:
     cursor: Json | None = None
     payloads: list[Payload] = field(default_factory=list)
 
-    @property
+    @cached_property
     def size(self) -> int:
-        return sum(map(len, self.rows.values()))
+        """Rows, those nested in others too: what a chunk costs in memory goes by these."""
+        return sum(map(_nested_size, self.rows.values()))
+
+
+def _nested_size(rows: Iterable[Row]) -> int:
+    return sum(1 + sum(_nested_size(value) for value in row.values() if isinstance(value, list)) for row in rows)
 
 
 @dataclass(frozen=True)
