@@ -156,13 +156,13 @@ def test_the_watermark_of_a_walk_over_several_runs_is_when_it_began() -> None:
     writer = world.account("writer.example")
     app, memory = BlueskyApp(world), Memory()
     for n in range(100):
-        world.advance(seconds=1)
+        world.advance(seconds=10)
         world.post(writer, f"burst {n}")
     began = world.now
     capped = settings(["writer.example"], posts_per_page=10, max_pages_per_actor=3, initial_lookback_hours=1)
     poll(app, memory, capped)
     world.advance(seconds=23 * 3600)
-    world.post(writer, "back-dated", created=began.subtract(seconds=25))
+    world.post(writer, "back-dated", created=began.subtract(seconds=250))
     while memory.cursors["posts"][writer.did]["resume"]:  # type: ignore[index]
         world.advance(seconds=3600)
         world.post(writer, "and more")
