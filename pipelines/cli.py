@@ -12,9 +12,11 @@ def main() -> None:
 
 def _add_commands() -> None:
     from pipelines.ask import sql
+    from pipelines.reset import reset
     from pipelines.run import main as sync
 
     main.add_command(sync, "sync")
+    main.add_command(reset)
     main.add_command(sql)
 
 

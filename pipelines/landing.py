@@ -92,6 +92,19 @@ class Landing:
             self._run([_resource(t, rows.get(t.name, []), {}) for t in due if not t.children and rows.get(t.name)])
         self._run([_resource(t, rows.get(t.name, []), cursors.get(t.name, {})) for t in due])
 
+    def forget(self, scopes: Iterable[str] | None = None) -> int:
+        """Cursors away, of some scopes or of all: the next run reads them as if for the first time. How many there were."""
+        gone, named = 0, None if scopes is None else set(scopes)
+        with self.pipeline.managed_state() as state:
+            sources = state.get("sources", {})
+            resources = sources.get(self.pipeline.dataset_name, {}).get("resources", {})
+            for resource in resources.values():
+                kept = {s: c for s, c in resource.get("scopes", {}).items() if named is not None and s not in named}
+                gone += len(resource.get("scopes", {})) - len(kept)
+                if "scopes" in resource:
+                    resource["scopes"] = kept
+        return gone
+
     def _run(self, resources: list[Any]) -> None:
         try:
             self.pipeline.run(_source(self.pipeline.dataset_name, resources))

@@ -8,7 +8,7 @@ import pendulum
 import pytest
 
 from pipelines import models
-from pipelines.mirror import set_authors
+from pipelines.mirror import prepare
 from pipelines.settings import landed_tables
 from sources.record import event_key
 
@@ -19,7 +19,7 @@ TABLES = landed_tables()
 @pytest.fixture
 def empty() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
-        set_authors(connection, [])
+        prepare(connection, [])
         models.build(connection, TABLES, anew=True)
         yield connection
 
