@@ -93,7 +93,7 @@ class Landing:
         self._run([_resource(t, rows.get(t.name, []), cursors.get(t.name, {})) for t in due])
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:
-        """Cursors away, of some scopes or of all: the next run reads them as if for the first time. How many there were."""
+        """Cursors away, of some scopes or of all, and how many: the next run reads as if for the first time."""
         gone, named = 0, None if scopes is None else set(scopes)
         with self.pipeline.managed_state() as state:
             sources = state.get("sources", {})

@@ -63,7 +63,7 @@ def _meant(name: str, held: set[str], called: dict[str, str]) -> set[str]:
     ids = {scope for scope, said in called.items() if wanted in (scope.casefold(), said.casefold())}
     found = {s for s in held if s.partition("/")[0] in ids or wanted in (s.casefold(), s.partition("/")[0].casefold())}
     if not found:
-        known = sorted(set(called.values()))
+        known = sorted(set(called.values()) - {"*"})
         near = get_close_matches(wanted, known, 3) or known[:5]
         raise Unknown(f"{name!r} was never read; known: {', '.join(near) or 'nothing yet'}")
     return found

@@ -24,16 +24,16 @@ from sources.http import Api, Failure
 from sources.reading import Batch, Reading, side_by_side
 from sources.record import Json, Row, Unreadable, instant, maybe
 
-__all__ = ["SUSPECTS", "retry", "settle", "tid"]
+__all__ = ["LOOKED_AT", "SUSPECTS", "retry", "settle", "tid"]
 
 SORTABLE = "234567abcdefghijklmnopqrstuvwxyz"
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 MOST_PAGES = 10_000
-LOOKED_AT = 30  # days: older posts are compared by the deep sweep only
+LOOKED_AT = 30  # days; older posts are compared by the deep sweep only
 
 # One row per account whose feed this run's sweep walked: what it holds of the last weeks, and where its own records are
 # due too, all of it.
-SUSPECTS = f"""
+SUSPECTS = """
 WITH items AS (
     SELECT s.did, s.uri, s.cid, s.indexed_at, s.parent_key, any_value(p.post_uri) AS post_uri,
         any_value(p.author_did) AS author_did
@@ -47,11 +47,11 @@ judged AS (
     LEFT JOIN bluesky.deletions AS g ON g.uri = i.post_uri
 )
 SELECT j.did,
-    list(DISTINCT {{'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
-                    'cid': CASE WHEN j.uri = j.post_uri THEN j.cid END}})
-        FILTER (WHERE j.indexed_at > now() - INTERVAL {LOOKED_AT} DAY AND NOT (j.is_gone AND j.uri <> j.post_uri))
+    list(DISTINCT {'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
+                    'cid': CASE WHEN j.uri = j.post_uri THEN j.cid END})
+        FILTER (WHERE j.indexed_at > $since AND NOT (j.is_gone AND j.uri <> j.post_uri))
         AS posts,
-    list(DISTINCT {{'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone}})
+    list(DISTINCT {'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone})
         FILTER (WHERE r.scope IS NOT NULL) AS records,
     any_value(r.scope) IS NOT NULL AS is_deep
 FROM judged AS j

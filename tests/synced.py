@@ -157,7 +157,7 @@ class BlueskyDesk(Desk):
         """Per account the items that are there now, in their present versions."""
         found: dict[str, list[tuple[str, str]]] = {}
         for did, uri, cid in self.sql(
-            "SELECT scope, e.id, p.cid FROM feedback.comments AS e JOIN bluesky.posts AS p USING (event_key)"
+            "SELECT e.scope, e.id, p.cid FROM feedback.comments AS e JOIN bluesky.posts AS p USING (event_key)"
         ):
             found.setdefault(did, []).append((uri, cid))
         return {did: sorted(items) for did, items in found.items()}
