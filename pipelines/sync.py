@@ -36,7 +36,7 @@ __all__ = ["Connected", "Options", "sync"]
 
 log = logging.getLogger("earshot.sync")
 
-CHUNK_ROWS = 10_000
+CHUNK_ROWS = 25_000
 
 
 class Connected(Protocol):

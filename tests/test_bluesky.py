@@ -312,6 +312,26 @@ def test_a_failed_answer_never_looks_like_an_empty_feed(
     desk.judge()
 
 
+def test_an_account_that_comes_back_in_the_middle_of_a_sweep_loses_nothing(
+    desk: BlueskyDesk, world: BlueskyWorld
+) -> None:
+    """Away when its posts were asked for, back when its profile was: they are asked for once more before they are gone."""
+    world.post(MAYA, "hello")
+    desk.run()
+    asked = []
+
+    def come_and_go(request: Any) -> None:
+        asked.append(request.path.rpartition(".")[2])
+        if asked.count("getPosts") == 1 and asked[-1] == "getPosts":
+            world.deactivate(MAYA)
+        elif "getPosts" in asked and asked[-1] == "getProfiles":
+            world.reactivate(MAYA)
+
+    desk.app.switches.before = come_and_go
+    assert desk.run(sweep=True).exit_code == 0
+    assert asked.count("getPosts") == 2 and desk.one("SELECT count(*) FROM feedback.comments") == 1
+
+
 def test_empty_answers_of_getposts_that_are_errors_delete_nothing(desk: BlueskyDesk, world: BlueskyWorld) -> None:
     """A sweep that cannot ask marks nothing."""
     world.post(MAYA, "hello")
@@ -429,6 +449,23 @@ def test_a_reset_account_is_read_as_if_for_the_first_time_and_nothing_doubles(
     assert forget(desk.home, "bluesky", ()) == 4
     desk.run()
     assert sum(call.status == 200 for call in desk.app.log if call.path.endswith("getAuthorFeed")) == 2
+    desk.judge()
+
+
+def test_a_warehouse_restored_from_a_backup_is_read_on_from_its_own_state(
+    desk: BlueskyDesk, world: BlueskyWorld
+) -> None:
+    """The working directory is ahead of it then: going on from there would lose what came in between."""
+    world.post(MAYA, "before")
+    desk.run()
+    backup = desk.home.warehouse.read_bytes()
+    tick(world)
+    world.post(MAYA, "lost with the disk")
+    desk.run()
+    desk.home.warehouse.write_bytes(backup)
+    tick(world)
+    world.post(ODILE, "after")
+    desk.run()
     desk.judge()
 
 
