@@ -16,7 +16,7 @@ from pipelines.warehouse import Home
 if TYPE_CHECKING:
     from pipelines.report import Report, SourceReport, Watch
 
-__all__ = ["Plain", "progress", "safe", "summary"]
+__all__ = ["Plain", "envelope", "progress", "safe", "summary"]
 
 
 def safe(text: str) -> str:
@@ -44,7 +44,7 @@ class Plain:
 
     def failed(self, code: str, message: str, exit_code: int) -> int:
         if self.as_json:
-            _envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
+            envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
         else:
             print(f"earshot: {safe(message)}", file=sys.stderr)
         return exit_code
@@ -74,7 +74,7 @@ def progress(as_json: bool) -> Plain:
 
 def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
     if as_json:
-        _envelope(report.exit_code in (0, 3), _data(report), {"exit_code": report.exit_code, "run_id": report.run_id})
+        envelope(report.exit_code in (0, 3), _data(report), {"exit_code": report.exit_code, "run_id": report.run_id})
         return
     for source in report.sources:
         print(_read(source, {kind: n for (name, kind), n in report.new_events.items() if name == source.source}))
@@ -117,7 +117,7 @@ def _ending(report: "Report", home: Home) -> str:
     return f"{total:,} new {_plural('event', total)} published to {where} in {report.seconds:.1f} s"
 
 
-def _next_steps(report: Report, home: Home, demo: bool) -> str:
+def _next_steps(report: "Report", home: Home, demo: bool) -> str:
     data = f"EARSHOT_DATA={_shown_path(home.path)} " if demo or "EARSHOT_DATA" in os.environ else ""
     pipelines = f" --pipelines-dir {_shown_path(home.working)}" if data else ""
     again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
@@ -167,6 +167,6 @@ def _data(report: "Report") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
+def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
     error = {"error": {"code": meta.pop("code"), "message": meta.pop("message")}} if "code" in meta else {}
     print(orjson.dumps({"ok": ok, "data": data, **error, "meta": meta}).decode())
