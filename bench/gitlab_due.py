@@ -40,8 +40,10 @@ def main() -> None:
     with duckdb.connect(str(home.warehouse)) as connection:
         mirror.prepare(connection, [])
         models.build(connection, landed_tables(), anew=True)
+        connection.execute("CREATE TABLE gitlab._dlt_loads AS SELECT '1' AS load_id")
         for table, columns in ROWS.items():
-            connection.execute(f"INSERT INTO gitlab.{table} BY NAME SELECT {columns} FROM range({count}) AS r(n)")
+            rows = f"SELECT {columns}, '1' AS _dlt_load_id FROM range({count}) AS r(n)"
+            connection.execute(f"INSERT INTO gitlab.{table} BY NAME {rows}")
     source, reading = Gitlab(GitlabConfig(projects=["a/b"])), Reading(cast(Any, None), cast(Any, None), {})
     took = []
     for _ in range(7):

@@ -88,10 +88,6 @@ class Landing:
         batches.clear()
         shaped = {t.name: _shaped(t, rows.pop(t.name)) for t in self.tables if rows.get(t.name)}
         due = [t for t in self.tables if t.name in shaped or cursors.get(t.name) or not self._is_shaped(t)]
-        vouching = [table for table in due if table.children]
-        if vouching and any(table.name in shaped for table in due if not table.children):
-            # a watermark in a row must never be committed before what it vouches for in other tables
-            self._run([_resource(t, shaped[t.name], {}) for t in due if not t.children and t.name in shaped])
         self._run([_resource(t, shaped.get(t.name), cursors.get(t.name, {})) for t in due])
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:

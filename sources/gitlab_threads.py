@@ -37,8 +37,14 @@ NO_TOKEN = Failure("AUTH_FAILED", "discussions need a token, also on public proj
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
 
 # `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
+# A package can be killed between its tables: a row of one that was never finished vouches for nothing.
 DUE = """
-WITH parents AS (
+WITH finished AS (SELECT DISTINCT load_id FROM gitlab._dlt_loads),
+threads AS (SELECT * FROM gitlab.threads WHERE _dlt_load_id IN (FROM finished)),
+events AS (SELECT * FROM gitlab.resource_events WHERE _dlt_load_id IN (FROM finished)),
+closes AS (SELECT * FROM gitlab.closes_issues WHERE _dlt_load_id IN (FROM finished)),
+diffs AS (SELECT * FROM gitlab.diffs WHERE _dlt_load_id IN (FROM finished)),
+parents AS (
     SELECT 'merge_request' AS kind, 'merge_requests' AS surface, id, scope, number, parent_key, state, updated_at,
            seen_at, user_notes_count, head_sha FROM gitlab.merge_requests
     UNION ALL
@@ -57,10 +63,10 @@ judged AS (
             OR f.head_sha IS DISTINCT FROM p.head_sha, true) AS diffs_due
     FROM parents AS p
     LEFT JOIN gitlab.deletions AS d ON d.parent_key = p.parent_key AND d.is_deleted AND d.noticed_at >= p.seen_at
-    LEFT JOIN gitlab.threads AS t ON t.parent_key = p.parent_key
-    LEFT JOIN gitlab.resource_events AS e ON e.parent_key = p.parent_key
-    LEFT JOIN gitlab.closes_issues AS c ON c.parent_key = p.parent_key
-    LEFT JOIN gitlab.diffs AS f ON f.parent_key = p.parent_key
+    LEFT JOIN threads AS t ON t.parent_key = p.parent_key
+    LEFT JOIN events AS e ON e.parent_key = p.parent_key
+    LEFT JOIN closes AS c ON c.parent_key = p.parent_key
+    LEFT JOIN diffs AS f ON f.parent_key = p.parent_key
     LEFT JOIN swept AS s ON s.surface = p.surface AND s.scope = p.scope
     LEFT JOIN sighted AS g ON g.surface = p.surface AND g.scope = p.scope AND g.id = p.id
     WHERE d.parent_key IS NULL
@@ -228,7 +234,7 @@ def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
     assert hasattr(moved, "isoformat")
     return Due(
         place, parent, instant(moved.isoformat()), timedelta(seconds=config.settle_seconds),
-        maybe(integer, suspect["user_notes_count"]), maybe(text, suspect["head_sha"]),
+        maybe(integer, suspect["user_notes_count"]), maybe(text, suspect.get("head_sha")),
     )  # fmt: skip
 
 
