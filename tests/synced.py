@@ -17,6 +17,7 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_api import GitLabApp
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.report import Report
+from pipelines.surgical import Order, Surgery, operate
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
 from sources.bluesky import Bluesky, BlueskyConfig
@@ -25,6 +26,7 @@ from sources.github import Github
 from sources.gitlab import Gitlab, GitlabConfig
 from sources.http import connect
 from sources.record import text as clean
+from sources.target import Target
 from tests import memory
 
 
@@ -52,6 +54,11 @@ class Desk:
         self.app.log.clear()
         source = self.source(self.names, **(config or {}))
         return asyncio.run(sync(self.home, [Reached(source, self.app)], Options(**options)))
+
+    def operate(self, place: str, *targets: Target, config: dict[str, Any] | None = None, **order: Any) -> Surgery:
+        self.app.log.clear()
+        connected = Reached(self.source(self.names, **(config or {})), self.app)
+        return asyncio.run(operate(self.home, Order(connected, place, targets, **order), Options()))
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with duckdb.connect(str(self.home.published), read_only=True) as connection:
