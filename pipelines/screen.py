@@ -16,13 +16,17 @@ from pipelines.warehouse import Home
 if TYPE_CHECKING:
     from pipelines.report import Report, SourceReport, Watch
 
-__all__ = ["Plain", "progress", "safe", "summary"]
+__all__ = ["Plain", "envelope", "progress", "safe", "summary"]
+
+BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
+REPLACED = dict.fromkeys(HIDDEN, "�")
+ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
 
 
 def safe(text: str) -> str:
     """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
-    hidden = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {0x0A, 0x09}
-    return text.translate(dict.fromkeys(hidden, "�"))
+    return text.translate(REPLACED)
 
 
 class Plain:
@@ -44,7 +48,7 @@ class Plain:
 
     def failed(self, code: str, message: str, exit_code: int) -> int:
         if self.as_json:
-            _envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
+            envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
         else:
             print(f"earshot: {safe(message)}", file=sys.stderr)
         return exit_code
@@ -74,7 +78,7 @@ def progress(as_json: bool) -> Plain:
 
 def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
     if as_json:
-        _envelope(report.exit_code in (0, 3), _data(report), {"exit_code": report.exit_code, "run_id": report.run_id})
+        envelope(report.exit_code in (0, 3), _data(report), {"exit_code": report.exit_code, "run_id": report.run_id})
         return
     for source in report.sources:
         print(_read(source, {kind: n for (name, kind), n in report.new_events.items() if name == source.source}))
@@ -167,6 +171,8 @@ def _data(report: "Report") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
-    error = {"error": {"code": meta.pop("code"), "message": meta.pop("message")}} if "code" in meta else {}
-    print(orjson.dumps({"ok": ok, "data": data, **error, "meta": meta}).decode())
+def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
+    """The one answer programs get. It holds what was said as it was said: what could act on a terminal is escaped."""
+    error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta}
+    said = {"ok": ok, "data": data, **({"error": error} if error else {}), "meta": meta}
+    print(orjson.dumps(said, default=str).decode().translate(ESCAPED))

@@ -11,7 +11,7 @@ threads AS (
         any_value(source) AS source,
         any_value(scope) AS scope,
         any_value(scope_name) AS scope_name,
-        any_value(parent_key) AS parent_key,
+        parent_key,
         any_value(parent_kind) AS parent_kind,
         any_value(parent_number) AS parent_number,
         arg_min(author, created_at) AS opener,
@@ -27,7 +27,7 @@ threads AS (
         min(created_at) AS opened_at,
         max(created_at) AS last_at
     FROM spoken
-    GROUP BY thread_id
+    GROUP BY thread_id, parent_key                        -- a thread has one parent; so that asking for one is quick
 ),
 
 asked AS (
