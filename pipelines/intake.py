@@ -67,7 +67,7 @@ class Intake:
         self.packages += 1
         for batch in batches:
             for table, found in batch.rows.items():
-                self.rows[table] = self.rows.get(table, 0) + len(found)
+                self.rows[table] = self.rows.get(table, 0) + len(found) - batch.replayed.get(table, 0)
         self.landed(sum(self.rows.values()))
 
     def _waiting(self) -> int:

@@ -81,6 +81,7 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_loads (load_id VARCHAR)")
+    connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_scopes (name VARCHAR, scope VARCHAR, shown VARCHAR)")
     connection.begin()
     try:
         tables = {
@@ -93,6 +94,8 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
         _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
         replaced = sum(_build_one(connection, model, models, tables, anew=anew) for model in models)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
+        connection.execute("DELETE FROM ops.taken_scopes")
+        connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
@@ -153,11 +156,18 @@ def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table],
     for name, table in tables.items():
         if "parent_key" in table.columns:
             parts.append(f"SELECT parent_key FROM {name} WHERE {new}")
-        elif not anew:  # a scope's own row changed (a rename): all that is said in it shows its name
-            parts.append(
-                f"SELECT parent_key FROM feedback.events WHERE scope IN (SELECT scope FROM {name} WHERE {new})"
-            )
+    if not anew:  # what a scope shows in everything said in it, e.g. its name
+        renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
+        parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
     connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
+
+
+def _scopes_shown(tables: Mapping[str, Table]) -> str:
+    return " UNION ALL ".join(
+        f"SELECT '{name}' AS name, scope, CAST(row({', '.join(table.shown)}) AS VARCHAR) AS shown FROM {name}"
+        for name, table in tables.items()
+        if table.shown
+    )
 
 
 def _narrowed(model: Model, models: list[Model], tables: Mapping[str, Table]) -> str:

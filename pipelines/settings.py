@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EarshotConfig", "configured", "data_dir", "landed_tables", "load", "usual_token"]
 
-SOURCES = ("github", "gitlab")
+SOURCES = ("github", "gitlab", "bluesky")
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,9 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
 
 def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     """What every source lands, configured or not: models are built over all of them."""
-    from sources import github_tables, gitlab_tables
+    from sources import bluesky_tables, github_tables, gitlab_tables
 
-    return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES}
+    return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES, "bluesky": bluesky_tables.TABLES}
 
 
 def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -109,4 +109,8 @@ def _source(name: str, settings: Settings) -> Any:
         from sources.gitlab import Gitlab, GitlabConfig
 
         return Gitlab(section(usual_token(settings, name, "GITLAB_TOKEN"), f"sources.{name}", GitlabConfig))
+    if name == "bluesky":
+        from sources.bluesky import Bluesky, BlueskyConfig
+
+        return Bluesky(section(settings, f"sources.{name}", BlueskyConfig))
     raise ConfigError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")

@@ -134,7 +134,7 @@ class Run:
             )
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
+                turn=self.run_id, safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
             )  # fmt: skip
             self.watch.at("reading")
             await source.read(reading)

@@ -23,7 +23,7 @@ _WHEN = {"created_at": INSTANT, "updated_at": INSTANT, "seen_at": INSTANT}
 REPOSITORIES = Table("repositories", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "url": TEXT, "is_private": FLAG, "is_archived": FLAG,
     "created_at": INSTANT, "seen_at": INSTANT,
-})  # fmt: skip
+}, shown=("repo",))  # fmt: skip
 ISSUES = Table("issues", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "is_pull_request": FLAG,
     "state": TEXT, "state_reason": TEXT, "title": TEXT, **_WHO, "labels": TEXT, "assignees": TEXT, "milestone": TEXT,

@@ -24,7 +24,7 @@ _SHARED = {
 PROJECTS = Table("projects", ("id",), {
     "id": COUNT, "scope": TEXT, "project": TEXT, "name": TEXT, "url": TEXT, "default_branch": TEXT, "visibility": TEXT,
     "created_at": INSTANT, "seen_at": INSTANT,
-})  # fmt: skip
+}, shown=("project",))  # fmt: skip
 MERGE_REQUESTS = Table("merge_requests", ("id",), {
     **_SHARED, "is_draft": FLAG, "source_branch": TEXT, "target_branch": TEXT, "head_sha": TEXT,
     "detailed_merge_status": TEXT, "merge_user": TEXT, "merged_at": INSTANT,

@@ -11,7 +11,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import httpx
@@ -25,7 +25,7 @@ __all__ = ["Answer", "Api", "Failure", "Params", "Tally", "connect"]
 
 log = logging.getLogger("earshot.http")
 
-Params = Mapping[str, str | int]
+Params = Mapping[str, str | int | list[str]]
 Code = Literal["AUTH_FAILED", "NOT_FOUND", "RATE_LIMITED", "TIMEOUT", "FETCH_ERROR"]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
@@ -37,9 +37,12 @@ MAX_REDIRECTS = 5
 class Failure(Exception):
     """A read that did not happen, as one line for people and a code for programs."""
 
-    def __init__(self, code: Code, message: str, *, until: DateTime | None = None, status: int | None = None) -> None:
+    def __init__(
+        self, code: Code, message: str, *, until: DateTime | None = None, status: int | None = None, said: str = ""
+    ) -> None:
         super().__init__(message)
         self.code, self.until, self.status = code, until, status
+        self.said = said  # the name that the service itself gave to the error, where it has names for them
 
 
 class Passing(Failure):
@@ -96,6 +99,8 @@ class Api:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     quota: Quota | None = None
     tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
+    has_secrets: bool = True  # the client sends a token with every request
+    latest: DateTime | None = None  # the server's clock at its last answer
     _paused_until: float = 0.0
     _blocked: Failure | None = field(default=None)
 
@@ -111,6 +116,11 @@ class Api:
             self._pause(wait, answer.headers)
         raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; later runs go on from here")
 
+    @property
+    def now(self) -> DateTime:
+        """The server's clock; ours only as long as it has said nothing."""
+        return self.latest or server_time({})
+
     def own(self, path: str) -> httpx.URL:
         """`path` on this host; refuses any other origin, because the token would go with it."""
         try:
@@ -120,6 +130,16 @@ class Api:
         if (url.scheme, url.host, url.port) != (self.base.scheme, self.base.host, self.base.port):
             raise Failure("FETCH_ERROR", f"{self.base.host} points to another host ({url.host!r:.80}); not followed")
         return url
+
+    def beside(self, base: str) -> "Api":
+        """Another host of a service that is read without a token, with limits and pauses of its own."""
+        if self.has_secrets:
+            raise Failure("FETCH_ERROR", f"{base!r:.80}: a token goes to its own host only")
+        try:
+            url = httpx.URL(base.rstrip("/"))
+        except httpx.InvalidURL:
+            raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
+        return replace(self, base=url, quota=None, tells_ends=False, _paused_until=0.0, _blocked=None)
 
     async def _patient(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
@@ -146,6 +166,7 @@ class Api:
                 raise Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip()) from None
             tally.bytes += len(body)
             tally.not_modified += response.status_code == 304
+            self.latest = server_time(response.headers)
             seen = quota(response.headers)
             self.quota = self.quota if seen.remaining is None else seen
             if not response.has_redirect_location:
@@ -199,7 +220,7 @@ async def connect(
         transport=transport,
         follow_redirects=False,
     ) as client:
-        yield Api(client, httpx.URL(url), timeout, max_retries)
+        yield Api(client, httpx.URL(url), timeout, max_retries, has_secrets=bool(headers))
 
 
 async def _bounded(response: httpx.Response) -> bytes:
@@ -240,7 +261,8 @@ def _accepted(answer: Answer) -> Answer:
         raise Failure("AUTH_FAILED", f"{host} forbids {path} (403); the token may lack access", status=403)
     if status in (404, 410, 451):
         raise Failure("NOT_FOUND", f"{path} not found on {host} ({status}), or the token cannot see it", status=status)
-    raise Failure("FETCH_ERROR", f"{host} answered {status} for {path}: {_message(answer.body)}", status=status)
+    said, message = _said(answer.body)
+    raise Failure("FETCH_ERROR", f"{host} answered {status} for {path}: {message}", status=status, said=said)
 
 
 def _decode(body: bytes) -> object:
@@ -251,9 +273,12 @@ def _decode(body: bytes) -> object:
         return json.loads(body)
 
 
-def _message(body: bytes) -> str:
+def _said(body: bytes) -> tuple[str, str]:
+    """The error's name and message, as far as the body tells."""
     try:
         data = _decode(body)
     except ValueError:
-        return ascii(body[:80].decode("utf-8", "replace"))
-    return ascii(str(data.get("message", ""))[:160]) if isinstance(data, dict) else "an error"
+        return "", ascii(body[:80].decode("utf-8", "replace"))
+    if not isinstance(data, dict):
+        return "", "an error"
+    return str(data.get("error", ""))[:80], ascii(str(data.get("message", ""))[:160])

@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pendulum import DateTime
 
@@ -22,6 +22,8 @@ from sources.record import Json, Row, Table, Unreadable, fingerprint
 __all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source"]
 
 log = logging.getLogger("earshot")
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Batch:
     rows: Mapping[str, list[Row]]
     cursor: Json | None = None
     payloads: list[Payload] = field(default_factory=list)
+    replayed: Mapping[str, int] = field(default_factory=dict)  # of these rows, so many come again, to be safe
 
     @cached_property
     def size(self) -> int:
@@ -83,6 +86,7 @@ class Reading:
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
+    turn: int = 0  # the number of this run
     safe_backfill_hours: float = 24.0
     completed: int = 0  # surfaces read to their end
     problems: list[Problem] = field(default_factory=list)
@@ -115,7 +119,7 @@ class Reading:
             async for batch in batches:
                 for table, found in batch.rows.items():
                     if (table, scope) in self.tallies:
-                        self.tallies[table, scope].new += len(found)
+                        self.tallies[table, scope].new += len(found) - batch.replayed.get(table, 0)
                 await self.emit(batch)
         except Failure as failure:
             self.fail(scope, surface, failure)
@@ -135,7 +139,7 @@ class Reading:
         log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
         self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
 
-    def shape(self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], Row]) -> list[Row]:
+    def shape(self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], V]) -> list[V]:
         """Rows of the items that can be read; the others go to quarantine, raw."""
         rows = []
         for item in items:
@@ -152,7 +156,8 @@ class Reading:
 
 def quarantine_key(surface: str, scope: str, item: Json) -> str:
     id_ = item.get("id")
-    return f"{surface}:{scope}:{id_ if isinstance(id_, int) else fingerprint(repr(item))}"
+    is_id = isinstance(id_, int) or (isinstance(id_, str) and 0 < len(id_) <= 256)
+    return f"{surface}:{scope}:{id_ if is_id else fingerprint(repr(item))}"
 
 
 class Source(Protocol):

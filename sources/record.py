@@ -49,6 +49,7 @@ class Table:
     columns: Mapping[str, pa.DataType]
     keeps: Literal["versions", "rows"] = "rows"
     children: Mapping[str, "Table"] = field(default_factory=dict)
+    shown: tuple[str, ...] = ()  # of a scope's own row: what shows in every event of the scope, e.g. its name
 
     @property
     def schema(self) -> pa.Schema:

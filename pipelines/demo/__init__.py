@@ -27,7 +27,7 @@ class DemoSource:
 
 def demo_sources(run: int) -> list[DemoSource]:
     """The world as the demo's run number `run` (from 0) finds it."""
-    return [_github(run), _gitlab(run)]
+    return [_github(run), _gitlab(run), _bluesky(run)]
 
 
 def _github(run: int) -> DemoSource:
@@ -54,3 +54,15 @@ def _gitlab(run: int) -> DemoSource:
     Story(world, beats()).play(demo_time(run))
     app = GitLabApp(world, public_url="https://gitlab.com")
     return DemoSource(Gitlab(GitlabConfig(token=Secret("demo-token"), projects=[CONSOLE, CHARTS])), app)
+
+
+def _bluesky(run: int) -> DemoSource:
+    from pipelines.demo.bluesky_api import BlueskyApp
+    from pipelines.demo.bluesky_world import BlueskyWorld
+    from pipelines.demo.story_bluesky import ACTORS, START, Story, beats, demo_time
+    from sources.bluesky import Bluesky, BlueskyConfig
+
+    world = BlueskyWorld(START)
+    Story(world, beats()).play(demo_time(run))
+    app = BlueskyApp(world)
+    return DemoSource(Bluesky(BlueskyConfig(actors=list(ACTORS), initial_lookback_hours=24 * 90)), app)

@@ -19,6 +19,7 @@ SELECT
     is_system,
     is_edit,                                              -- was it changed since it was first seen
     is_actionable,
+    is_unlisted,                                          -- the author asks not to be shown to the public
     title,
     body,
     url,

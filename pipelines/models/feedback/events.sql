@@ -10,6 +10,7 @@ WITH said AS (
     UNION ALL SELECT * FROM staging.github_reviews
     UNION ALL SELECT * FROM staging.gitlab_openers
     UNION ALL SELECT * FROM staging.gitlab_notes
+    UNION ALL SELECT * FROM staging.bluesky_posts
 ),
 
 ordered AS (
@@ -47,6 +48,7 @@ SELECT
     is_deleted,
     versions_after = 1 AND is_parent_open AND NOT is_deleted AND NOT is_system AND NOT is_bot AND is_author_asked
         AS is_actionable,
+    is_unlisted,                                          -- the author asks not to be shown to the public
     title,
     body,
     url,

@@ -2,7 +2,7 @@
 -- key: thread_id
 
 WITH spoken AS (
-    SELECT * FROM feedback.comments WHERE NOT is_system
+    SELECT * FROM feedback.comments WHERE NOT is_system AND kind <> 'repost'
 ),
 
 threads AS (
@@ -22,6 +22,7 @@ threads AS (
         arg_max(is_bot, created_at) AS is_last_a_bot,
         bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
+        bool_or(is_unlisted) AS is_unlisted,
         count(*) AS comment_count,
         count(DISTINCT author) AS participant_count,
         min(created_at) AS opened_at,
@@ -31,7 +32,10 @@ threads AS (
 ),
 
 asked AS (
-    SELECT parent_key, author AS parent_author FROM spoken WHERE kind IN ('issue', 'pull_request', 'merge_request')
+    SELECT parent_key, any_value(author) AS parent_author
+    FROM spoken
+    WHERE kind = parent_kind OR (source || ':' || id = parent_key)      -- the opener's own words; a post opens its thread
+    GROUP BY parent_key
 )
 
 SELECT
@@ -48,6 +52,7 @@ SELECT
     threads.last_words,
     coalesce(resolution.is_resolvable, threads.is_on_a_diff) AS is_resolvable,
     resolution.is_resolved,                               -- null where the service does not tell (GitHub's REST API)
+    threads.is_unlisted,                                  -- somebody in it asks not to be shown to the public
     threads.comment_count,
     threads.participant_count,
     threads.opened_at,

@@ -21,6 +21,7 @@ SELECT
     d.id IS NOT NULL AS is_deleted,
     i.state = 'open' AS is_parent_open,
     o.version = i.opener_version AS is_latest_told,       -- a title can be changed back: its hash is an old one then
+    false AS is_unlisted,
     o.title,
     o.body,
     o.url,

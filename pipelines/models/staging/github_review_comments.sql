@@ -21,6 +21,7 @@ SELECT
     d.id IS NOT NULL OR gone.id IS NOT NULL AS is_deleted,
     coalesce(i.state = 'open', true) AS is_parent_open,
     l.version = c.version AND c.updated_at = max(c.updated_at) OVER (PARTITION BY c.id) AS is_latest_told,
+    false AS is_unlisted,
     CAST(NULL AS VARCHAR) AS title,
     c.body,
     c.url,

@@ -21,6 +21,7 @@ SELECT
     d.id IS NOT NULL OR gone.id IS NOT NULL AS is_deleted,
     coalesce(i.state = 'open', true) AS is_parent_open,
     coalesce(l.version = r.version, false) AS is_latest_told,
+    false AS is_unlisted,
     lower(r.state) AS title,                              -- the verdict
     r.body,
     r.url,

@@ -26,6 +26,7 @@ SELECT
     n.id IS NULL OR d.parent_key IS NOT NULL AS is_deleted,   -- absent from the thread as it was last read whole
     coalesce(p.state = 'opened', true) AS is_parent_open,
     coalesce(n.version = v.version, false) AS is_latest_told,
+    false AS is_unlisted,
     CAST(NULL AS VARCHAR) AS title,
     v.body,
     p.url || '#note_' || CAST(v.id AS VARCHAR) AS url,

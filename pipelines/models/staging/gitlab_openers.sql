@@ -26,6 +26,7 @@ SELECT
     d.parent_key IS NOT NULL AS is_deleted,
     p.state = 'opened' AS is_parent_open,
     o.version = p.opener_version AS is_latest_told,       -- a title can be changed back: its hash is an old one then
+    false AS is_unlisted,
     o.title,
     o.body,
     o.url,

@@ -1,0 +1,12 @@
+-- Links in the facets and preview cards of Bluesky posts: one row per version of a post and link.
+-- key: event_key, url
+
+SELECT
+    p.event_key,
+    l.url,
+    l.said_url,
+    l.domain,
+    l.title,
+    l.position
+FROM bluesky.post_links AS l
+INNER JOIN bluesky.posts AS p ON p.did = l.did AND p.uri = l.uri AND p.cid = l.cid

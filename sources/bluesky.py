@@ -1,0 +1,215 @@
+"""Bluesky: what hundreds to thousands of accounts post, reply, quote and repost.
+
+Cost    one conditional request an account when nothing happened, however many posts it has; with `probe` one per 25
+        accounts, and a poll of all every few runs.
+Cursor  when the last walk of the feed began; polls start at the head and walk back with overlap: bluesky_feed.py
+Gone    deactivated, suspended, taken down, deleted: skipped and said so; nothing of them is deleted, they may come back
+Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions per version (did, uri, cid);
+        post_states (did, uri); deletions (uri)
+"""
+
+import logging
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from pendulum import DateTime
+
+from sources.bluesky_accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
+from sources.bluesky_feed import Found, Page, Plan, Trail, load, page_of, walk
+from sources.bluesky_settle import SUSPECTS, retry, settle
+from sources.bluesky_tables import TABLES
+from sources.config import ConfigError, check_address
+from sources.cursor import BadCursor
+from sources.http import Failure
+from sources.reading import Batch, Reading, side_by_side
+from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+
+__all__ = ["Bluesky", "BlueskyConfig"]
+
+log = logging.getLogger("earshot.bluesky")
+
+FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
+DEEP_EVERY = timedelta(days=7)  # how often a sweep compares an account's own records
+FORCED_EVERY = 6  # runs: `postsCount` sees neither reposts nor edits
+
+
+@dataclass(frozen=True)
+class BlueskyConfig:
+    api_url: str = "https://public.api.bsky.app"
+    directory_url: str = "https://plc.directory"  # where DIDs tell which server keeps an account's records
+    actors: list[str] = field(default_factory=list)
+    actors_file: str = ""
+    initial_lookback_hours: float = 24.0
+    overlap_hours: float = 24.0
+    posts_per_page: int = 100
+    max_pages_per_actor: int = 100
+    probe: bool = False
+
+    def __post_init__(self) -> None:
+        for key in ("api_url", "directory_url"):
+            check_address("[sources.bluesky]", getattr(self, key))
+        if not 1 <= self.posts_per_page <= 100:
+            raise ConfigError("[sources.bluesky] posts_per_page: 1 to 100")
+        if self.max_pages_per_actor < 1:
+            raise ConfigError("[sources.bluesky] max_pages_per_actor: at least 1")
+        if not 0 < self.initial_lookback_hours <= 1e6:
+            raise ConfigError("[sources.bluesky] initial_lookback_hours: more than 0, at most 1000000")
+        if not 1 <= self.overlap_hours <= 1e6:
+            raise ConfigError("[sources.bluesky] overlap_hours: at least 1, or back-dated posts are lost")
+
+
+@dataclass
+class Bluesky:
+    config: BlueskyConfig
+    name: str = "bluesky"
+    tables: tuple[Table, ...] = TABLES
+    suspects: str = SUSPECTS
+    _read: dict[str, Account] = field(default_factory=dict)
+    _names: list[str] | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {}
+
+    def suspect_values(self, reading: Reading) -> dict[str, object]:
+        return {}
+
+    def scopes(self) -> list[str]:
+        if self._names is None:
+            self._names = names_in(self.config.actors, self.config.actors_file)
+        return self._names
+
+    async def read(self, reading: Reading) -> None:
+        accounts = await resolve(reading, self.scopes())
+        self._read = {account.did: account for account in accounts}
+        if self.config.probe and not (reading.sweep or reading.full or reading.turn % FORCED_EVERY == 0):
+            accounts = await changed(reading, accounts)
+        feeds = (reading.surface("posts", a.did, feed(reading, a, self.config)) for a in accounts)
+        await side_by_side(feeds, AT_ONCE)
+
+    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
+        await settle(reading, self._read, suspects, self.config.directory_url)
+
+    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
+        await retry(reading, self._read, quarantined)
+
+
+async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
+    """Those whose profile is not the one that their feed was last read with, and those that show none."""
+    shown = {str(profile["did"]): profile for profile in await profiles(reading, [a.did for a in accounts])}
+    due = []
+    for account in accounts:
+        account.profile = shown.get(account.did)
+        saved = account.saved if isinstance(account.saved, dict) else {}
+        if account.profile is None or saved.get("resume") or saved.get("profile") != told_by(account.profile):
+            due.append(account)
+    return due
+
+
+async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> AsyncIterator[Batch]:
+    """What is new in one account's feed. The watermark moves with the last of it, and only if the walk was complete."""
+    tally = reading.tally("posts", account.did)
+
+    async def ask(cursor: str | None, etag: str | None) -> Page:
+        params: dict[str, str | int | list[str]] = {
+            "actor": account.did, "limit": config.posts_per_page, "filter": "posts_with_replies"
+        }  # fmt: skip
+        answer = await reading.api.get(FEED, params | ({"cursor": cursor} if cursor else {}), etag=etag, tally=tally)
+        page = page_of(answer)
+        tally.pages += not answer.not_modified
+        tally.fetched += len(page.items)
+        return page
+
+    trail, is_lost = known_trail(account)
+    plan = Plan(
+        timedelta(hours=config.initial_lookback_hours), timedelta(hours=config.overlap_hours),
+        timedelta(hours=reading.safe_backfill_hours), config.max_pages_per_actor, reading.sweep, is_lost,
+    )  # fmt: skip
+    after = trail
+    try:
+        async for found in walk(ask, trail, plan):
+            for item in found.items:
+                account.meet(author_of(item))
+            rows = shaped(reading, account, found.items)
+            if rows:
+                yield Batch("posts", account.did, rows, replayed=replays(rows, trail.newest))
+            if found.trail:
+                after = found.trail
+                say(account, trail, found, tally.new)
+    except Failure as failure:
+        away = await why_away(reading.api, reading, account.did, failure)
+        if away is None:
+            raise
+        log.info("[SKIP] %s: %s", account.handle, away)
+        for batch in standing(reading, account, trail, away):
+            yield batch
+        return
+    for batch in standing(reading, account, after, "active"):
+        yield batch
+    if reading.sweep:
+        reading.sightings["posts", account.did] = set()
+        if deep_due(account, reading.api.now):
+            reading.sightings["records", account.did] = set()
+
+
+def replays(rows: dict[str, list[Row]], newest: DateTime | None) -> dict[str, int]:
+    """How many of the rows can have been landed before: those indexed no later than anything then known."""
+    if newest is None:
+        return {}
+    old = {(row["uri"], row["cid"]) for row in rows.get("posts", ()) if row["indexed_at"] <= newest}  # type: ignore[operator]
+    return {table: sum((row["uri"], row["cid"]) in old for row in some) for table, some in rows.items()}
+
+
+def standing(reading: Reading, account: Account, trail: Trail, status: str) -> Iterator[Batch]:
+    """The trail and who the account is, where that differs from what is saved by more than an ETag or by that alone."""
+    saved = account.saved if isinstance(account.saved, dict) else {}
+    cursor: Json = {
+        **trail.json(), "status": status, "told": account.told, "name": account.name, "taken_by": account.taken_by,
+        "profile": told_by(account.profile) if account.profile else saved.get("profile"),
+        "deep": saved.get("deep") or (trail.watermark and trail.watermark.to_iso8601_string()),
+    }  # fmt: skip
+    if cursor == saved:
+        return
+    account.saved = cursor
+    is_news = {**cursor, "etag": None} != {**saved, "etag": None}
+    rows = {"actors": [account.row(status, trail.watermark, reading.api.now)]} if is_news else {}
+    yield Batch("posts", account.did, rows, cursor)
+
+
+def known_trail(account: Account) -> tuple[Trail, bool]:
+    """The committed trail, and whether there was one that cannot be believed."""
+    try:
+        return load(account.saved), False
+    except BadCursor as error:
+        log.warning("cursor_invalid surface=posts scope=%s: %s; reset", account.handle, error)
+        return Trail(), True
+
+
+def deep_due(account: Account, now: DateTime) -> bool:
+    saved = account.saved if isinstance(account.saved, dict) else {}
+    try:
+        return bool(saved.get("floor")) and now >= instant(saved.get("deep")) + DEEP_EVERY
+    except Unreadable:
+        return bool(saved.get("floor"))
+
+
+def say(account: Account, trail: Trail, found: Found, new: int) -> None:
+    if trail.head is None:
+        log.info("[INITIAL] %s: %d posts in %d pages", account.handle, new, found.page)
+    elif new:
+        more = ": high volume, fetched more pages" if found.page > 1 else ""
+        log.info("[POLL] %s: %d posts across %d pages%s", account.handle, new, found.page, more)
+    if found.trail and found.trail.resume:
+        log.info("[POLL] %s: stopped after %d pages; the next run goes on there", account.handle, found.page)
+
+
+def told_by(profile: Json) -> str:
+    return fingerprint([profile.get(name) for name in ("handle", "displayName", "postsCount", "labels", "pinnedPost")])
+
+
+def author_of(item: Json) -> Json:
+    """The author of the item's post, or who reposted it."""
+    reason, post = item.get("reason"), item.get("post")
+    author = reason.get("by") if isinstance(reason, dict) else post.get("author") if isinstance(post, dict) else None
+    return author if isinstance(author, dict) else {}
