@@ -17,8 +17,12 @@ COMMANDS = {
     "show": "pipelines.ask.show:show",
     "open": "pipelines.ask.show:open_",
     "count": "pipelines.ask.count:count",
+    "status": "pipelines.ask.status:status",
     "ack": "pipelines.ask.ack:ack",
+    "verify": "pipelines.ask.verify:verify",
     "sql": "pipelines.ask.sql:sql",
+    "commands": "pipelines.ask.commands:commands",
+    "completion": "pipelines.ask.commands:completion",
 }
 USAGE = 2
 

@@ -7,7 +7,7 @@ import click
 
 from pipelines.ask.answer import USAGE, Refusal
 from pipelines.ask.published import Published, Where
-from pipelines.ask.times import Moment
+from pipelines.ask.times import since
 
 __all__ = ["options", "parents_where", "places", "threads_where"]
 
@@ -42,7 +42,7 @@ OPTIONS = {
     "target_branch": click.option("--target-branch", metavar="BRANCH"),
     "source_branch": click.option("--source-branch", metavar="BRANCH"),
     "label": click.option("--label", "labels", metavar="NAME", multiple=True, help="Repeat to ask for all of them."),
-    "since": click.option("--since", type=Moment(), help="Touched since: 3d, 12h, 2w, 2026-01-31."),
+    "since": click.option("--since", type=since, metavar="WHEN", help="Touched since: 3d, 12h, 2w, 2026-01-31."),
     "waiting_on": click.option("--waiting-on", metavar="WHO", help="Whose turn it is: maintainers, a name, or anyone."),
     "unresolved": click.option(
         "--unresolved", is_flag=True, help="With a thread not told to be resolved (GitHub tells of none)."

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipelines.ask.published import Row
-from pipelines.ask.shown import at, first_words, line, reference, styled, table
+from pipelines.ask.shown import WIDE, at, first_words, line, reference, styled, table
 from pipelines.ask.times import ago, ago_short
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["events", "parents", "posts", "threads"]
 
-WIDE = 120
 _DRAFT = re.compile(r"^\s*(\[?(draft|wip)\]?:?|\(draft\))\s+", re.I)  # the prefix says it already
 
 

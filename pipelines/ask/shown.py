@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["NOUNS", "SIGNS", "at", "first_words", "headline", "line", "reference", "styled", "table"]
+__all__ = ["NOUNS", "SIGNS", "WIDE", "at", "first_words", "headline", "line", "reference", "styled", "table"]
 
 SIGNS = {"merge_request": "!", "issue": "#", "pull_request": "#"}
 NOUNS = {  # what people type → what the models call it, one, many
@@ -23,6 +23,7 @@ STYLES = {
     "done": "green", "partial": "yellow", "failed": "red", "killed": "red", "cancelled": "yellow", "running": "cyan",
 }  # fmt: skip
 FIRST_WORDS = 200
+WIDE = 120  # columns; with fewer, times are told short and paths by their last part
 
 
 def line(text: str | None) -> str:

@@ -2,14 +2,13 @@
 
 import re
 from datetime import datetime
-from typing import Any
 
 import click
 import pendulum
 from pendulum import DateTime
 from pendulum.tz import local_timezone
 
-__all__ = ["Moment", "Period", "ago", "ago_short", "day", "instant", "now"]
+__all__ = ["ago", "ago_short", "day", "instant", "now", "period", "since"]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}
 PERIOD = re.compile(r"(\d{1,6})(s|mo|m|h|d|w|y)")
@@ -19,36 +18,25 @@ def now() -> DateTime:
     return pendulum.now("UTC")
 
 
-class Moment(click.ParamType[Any]):
+def since(text: str) -> DateTime:
     """How long ago, or a date (midnight here), or an instant."""
-
-    name = "3d|DATE"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> DateTime:
-        if isinstance(value, DateTime):
-            return value
-        text = str(value).strip()
-        try:
-            if found := PERIOD.fullmatch(text):
-                return now().subtract(**{UNITS[found[2]]: int(found[1])})
-            parsed = pendulum.parse(text, tz=local_timezone()) if text[:4].isdigit() else None
-        except (ValueError, OverflowError):
-            parsed = None
-        if not isinstance(parsed, DateTime):
-            self.fail(f"{text!r}: expected a period like 3d, 12h, 2w or a date like 2026-01-31", param, context)
-        return parsed
+    try:
+        if found := PERIOD.fullmatch(text.strip()):
+            return now().subtract(**{UNITS[found[2]]: int(found[1])})
+        parsed = pendulum.parse(text.strip(), tz=local_timezone()) if text[:4].isdigit() else None
+    except (ValueError, OverflowError):
+        parsed = None
+    if not isinstance(parsed, DateTime):
+        raise click.BadParameter(f"{text!r}: expected a period like 3d, 12h, 2w or a date like 2026-01-31")
+    return parsed
 
 
-class Period(click.ParamType[Any]):
+def period(text: str) -> int:
     """A length of time in seconds: `60`, `60s`, `5m`, `1h`."""
-
-    name = "PERIOD"
-
-    def convert(self, value: object, param: click.Parameter | None, context: click.Context | None) -> int:
-        found = PERIOD.fullmatch(text if (text := str(value).strip()).rstrip()[-1:].isalpha() else f"{text}s")
-        if not found or int(found[1]) == 0:
-            self.fail(f"{text!r}: expected a period like 60s, 5m or 1h", param, context)
-        return int(pendulum.duration(**{UNITS[found[2]]: int(found[1])}).total_seconds())
+    found = PERIOD.fullmatch(f"{text.strip()}s" if text.strip().isdigit() else text.strip())
+    if not found or int(found[1]) == 0:
+        raise click.BadParameter(f"{text!r}: expected a period like 60s, 5m or 1h")
+    return int(pendulum.duration(**{UNITS[found[2]]: int(found[1])}).total_seconds())
 
 
 def ago(moment: datetime | None) -> str:
