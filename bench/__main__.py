@@ -13,11 +13,13 @@ from collections.abc import Callable
 from importlib.metadata import version
 from platform import python_version
 
-from bench import github, gitlab
+from bench import github, gitlab, reader
 from bench.measure import BenchError
 from bench.outcome import Outcome
 
-BENCHES: dict[str, Callable[[bool], Outcome]] = {"github": github.measure, "gitlab": gitlab.measure}
+BENCHES: dict[str, Callable[[bool], Outcome]] = {
+    "github": github.measure, "gitlab": gitlab.measure, "reader": reader.measure,
+}  # fmt: skip
 
 
 def main() -> int:

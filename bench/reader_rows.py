@@ -9,11 +9,13 @@ from pathlib import Path
 import duckdb
 
 from pipelines import mirror, models
+from pipelines.ask.acks import acknowledge
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home
 
 __all__: list[str] = []
 
+ACKED = 90_000
 EVENTS = """
 INSERT INTO feedback.events BY NAME
 WITH made AS (
@@ -84,8 +86,12 @@ def main(folder: Path, events: int) -> None:
         connection.execute(EVENTS, {"events": events})
         for statement in (PARENTS, NOTES, PLACES):
             connection.execute(statement)
+        threads = next(model for model in models.read_models() if model.name == "feedback.threads")
+        connection.execute(f"INSERT INTO {threads.name} {threads.sql}")
         connection.execute("CHECKPOINT")
+        keys = connection.execute("SELECT event_key FROM feedback.events LIMIT ?", [ACKED]).fetchall()
     home.publish()
+    acknowledge(home, "bench", [key for (key,) in keys])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
+import orjson
 
 from pipelines.ask.acks import acknowledge
 from pipelines.ask.answer import Answer, Refusal, answering
@@ -49,10 +50,9 @@ def _from_stdin() -> list[str]:
 
 def _refuse_unknown(keys: Sequence[str]) -> None:
     with published() as warehouse:
+        warehouse.hold("named", orjson.dumps(list(dict.fromkeys(keys))).decode())
         unknown = warehouse.rows(
-            "SELECT DISTINCT key FROM (SELECT unnest(?::VARCHAR[]) AS key)"
-            " WHERE key NOT IN (SELECT event_key FROM feedback.events) ORDER BY key",
-            [keys],
+            "SELECT key FROM named WHERE key NOT IN (SELECT event_key FROM feedback.events) ORDER BY key"
         )
     if unknown:
         named = ", ".join(str(row["key"]) for row in unknown[:NAMED])

@@ -38,9 +38,11 @@ def parents(console: "Console", rows: Sequence[Row]) -> None:
 
 
 def threads(console: "Console", rows: Sequence[Row]) -> None:
+    words = ("what was said last", {"ratio": 1, "min_width": 20})
+    turn = _narrow(console, "turn", 12)
     _print(
         console,
-        ["", ("what was said last", {"ratio": 3, "min_width": 20}), _people(console, "by"), "n", "turn", "last"],
+        [_narrow(console, "", 22), words, _people(console, "by"), "n", turn, "last"],
         (
             (
                 name,
@@ -95,7 +97,12 @@ def _branches(row: Row) -> str:
 
 
 def _people(console: "Console", name: str = "author") -> tuple[str, dict[str, Any]]:
-    return name, {"max_width": 30 if console.width >= WIDE else 12}
+    return _narrow(console, name, 12)
+
+
+def _narrow(console: "Console", name: str, width: int) -> tuple[str, dict[str, Any]]:
+    """A column that may be cut where there is little room."""
+    return name, {"max_width": 40 if console.width >= WIDE else width}
 
 
 def _when(console: "Console", moment: datetime) -> str:

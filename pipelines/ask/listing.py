@@ -96,9 +96,8 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
     with published() as warehouse:
         order = "updated_at DESC, event_key"
         if unacked_by:
-            keys = list(acknowledged(home(), unacked_by))
-            warehouse.connection.execute("CREATE TEMP TABLE acked AS SELECT unnest(?::VARCHAR[]) AS event_key", [keys])
-            where.flag(True, "event_key NOT IN (SELECT event_key FROM acked)")
+            warehouse.hold("acked", acknowledged(home(), unacked_by))
+            where.flag(True, "event_key NOT IN (SELECT key FROM acked)")
             order = "seen_at, event_key"
         found = _page(warehouse, f"FROM feedback.events WHERE {where.sql}", where, order, asked)
         return _answer("Events", lines.events, *found, warehouse, asked)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["facts", "note", "said", "title"]
+__all__ = ["facts", "note", "parent_facts", "place", "said", "title"]
 
 DIFF_STYLES = {"removed": "red", "added": "green"}
 DIFF_SIGNS = {"removed": "- ", "added": "+ ", "said": ""}
@@ -68,29 +68,35 @@ def said(console: "Console", talk: list[Discussion]) -> None:
     console.print(f"\nDiscussions ({len(talk)}):")
     for discussion in talk:
         for number, row in enumerate(discussion.notes):
-            note(
-                console, row, is_resolved=discussion.is_resolved is True and number == 0, indent=2 if number == 0 else 6
-            )
+            note(console, row, tags=() if number else _tags(row, discussion), indent=6 if number else 2)
 
 
-def note(console: "Console", row: Row, *, is_resolved: bool = False, indent: int = 2, mark: bool = False) -> None:
+def note(console: "Console", row: Row, *, tags: Iterable[str] = (), indent: int = 2, mark: bool = False) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
-    marks = [("PLACE", place(row)), ("RESOLVED", is_resolved), ("OUTDATED", row.get("is_outdated"))]
-    tags = [str(shown) if name == "PLACE" else name for name, shown in marks if shown]
-    tags += [row["title"].upper()] if row["kind"] == "review" and row["title"] else []
-    head = Text.assemble(("> " if mark else "") + at(row["author"]), style="bold")
     when = f" ({day(row['created_at'])}, {ago(row['created_at'])}{', edited' if row['is_edit'] else ''})"
-    head.append(when, style="not bold dim")
-    for tag in tags:
-        head.append(f" [{line(tag)}]", style="not bold green" if tag == "RESOLVED" else "not bold cyan")
-    words = _words(row)
+    head = Text.assemble((("> " if mark else "") + at(row["author"]), "bold"), (when, "dim"))
+    for tag in (*tags, *_verdict(row)):
+        head.append(f" [{line(tag)}]", style="green" if tag == "RESOLVED" else "cyan")
+    words = Text() if row["kind"] == "repost" else _words(row)  # somebody else's words, said before
     head.append(":" if words.plain else "")
     console.print()
     console.print(Padding(head, (0, 0, 0, indent), expand=False))
     if words.plain:
         console.print(Padding(words, (0, 0, 0, indent + 2), expand=False))
+
+
+def _tags(row: Row, discussion: Discussion) -> list[str]:
+    """Of the whole discussion: they stand on its first words, replies share them."""
+    marks = {place(row): True, "RESOLVED": discussion.is_resolved, "OUTDATED": row["is_outdated"]}
+    return [tag for tag, holds in marks.items() if tag and holds]
+
+
+def _verdict(row: Row) -> list[str]:
+    if row["kind"] == "review":
+        return [row["title"].upper()] if row["title"] else []
+    return [row["kind"].upper()] if row["kind"] in ("quote", "repost") else []
 
 
 def place(row: Row) -> str:
@@ -110,7 +116,7 @@ def _words(row: Row) -> "Text":
 
     parts = diffed(row["body"], row.get("diff_hunk"), row.get("start_line"), row.get("line"))
     lines = [
-        Text(DIFF_SIGNS[kind] + safe(text), style=DIFF_STYLES.get(kind, ""))
+        Text(DIFF_SIGNS[kind] + safe(text).expandtabs(4), style=DIFF_STYLES.get(kind, ""))
         for kind, text in parts
         if text or kind != "said"
     ]

@@ -56,6 +56,11 @@ class Published:
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
+    def hold(self, name: str, keys: str) -> None:
+        """Keys, a JSON list, as a table `name` of this connection alone. Bound one by one, 100,000 take six seconds."""
+        unpack = f"CREATE TEMP TABLE {name} AS SELECT unnest(from_json(?, '[\"VARCHAR\"]')) AS key"
+        self.connection.execute(unpack, [keys])
+
     def row(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> Row:
         return self.rows(query, values)[0]
 

@@ -1,5 +1,6 @@
 -- Discussions: one row per thread (a conversation, or the replies to one place in a diff).
 -- key: thread_id
+-- kept by: parent_key
 
 WITH spoken AS (
     SELECT * FROM feedback.comments WHERE NOT is_system AND kind <> 'repost'
@@ -11,7 +12,7 @@ threads AS (
         any_value(source) AS source,
         any_value(scope) AS scope,
         any_value(scope_name) AS scope_name,
-        parent_key,
+        any_value(parent_key) AS parent_key,
         any_value(parent_kind) AS parent_kind,
         any_value(parent_number) AS parent_number,
         arg_min(author, created_at) AS opener,
@@ -28,7 +29,7 @@ threads AS (
         min(created_at) AS opened_at,
         max(created_at) AS last_at
     FROM spoken
-    GROUP BY thread_id, parent_key                        -- a thread has one parent; so that asking for one is quick
+    GROUP BY thread_id
 ),
 
 asked AS (
