@@ -13,6 +13,9 @@ __all__ = ["options", "parents_where", "places", "threads_where"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+PROJECTS = "SELECT DISTINCT scope_name AS name FROM feedback.parents ORDER BY name"
+SOURCES = "SELECT DISTINCT source AS name FROM feedback.events ORDER BY name"
+NAMED = 10
 STATES = ("opened", "open", "merged", "closed", "locked", "all")
 
 
@@ -22,10 +25,10 @@ def _projects(context: click.Context, param: click.Parameter, incomplete: str) -
 
     try:
         with published() as warehouse:
-            found = warehouse.rows("SELECT DISTINCT scope_name FROM feedback.events ORDER BY ALL")
+            found = warehouse.rows(PROJECTS)
     except Exception:  # a shell that asks for completions wants no answer but completions
         return []
-    names = [str(row["scope_name"]) for row in found]
+    names = [str(row["name"]) for row in found]
     return [name for name in names if name.startswith(incomplete) and name.isprintable()]
 
 
@@ -96,13 +99,11 @@ def places(where: Where, asked: dict[str, Any]) -> Where:
 
 def none_match(warehouse: Published, asked: dict[str, Any]) -> str:
     """Why a list is empty, where a name is the reason."""
-    for option, column in (("source", "source"), ("project", "scope_name")):
+    for option, known in (("source", SOURCES), ("project", PROJECTS)):
         if asked.get(option):
-            one = {option: asked[option]}
-            where = places(Where.all(), one)
-            known = warehouse.rows(f"SELECT DISTINCT {column} AS name FROM feedback.events ORDER BY name")
+            where = places(Where.all(), {option: asked[option]})
             if not warehouse.rows(f"SELECT 1 FROM feedback.events WHERE {where.sql} LIMIT 1", where.values):
-                return f"No {option} {asked[option]}; there is {_listed(row['name'] for row in known)}."
+                return f"No {option} {asked[option]}; there is {_listed(row['name'] for row in warehouse.rows(known))}."
     return "Nothing matches these filters."
 
 
@@ -128,4 +129,6 @@ def _login(name: str | None) -> str | None:
 
 
 def _listed(names: Iterable[object]) -> str:
-    return ", ".join(str(name) for name in names) or "none"
+    found = [str(name) for name in names]
+    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+    return f"{', '.join(found[:NAMED]) or 'none'}{more}"
