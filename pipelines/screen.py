@@ -173,6 +173,6 @@ def _data(report: "Report") -> dict[str, Any]:
 
 def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
     """The one answer programs get. It holds what was said as it was said: what could act on a terminal is escaped."""
-    error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta}
+    error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta} if "code" in meta else {}
     said = {"ok": ok, "data": data, **({"error": error} if error else {}), "meta": meta}
     print(orjson.dumps(said, default=str).decode().translate(ESCAPED))
