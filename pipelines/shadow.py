@@ -15,7 +15,7 @@ from pipelines.sync import Connected, Options, sync
 from pipelines.warehouse import Home
 from sources.reading import Problem
 
-__all__ = ["Difference", "Verdict", "verify"]
+__all__ = ["DELETED", "Difference", "Verdict", "in_doubt", "verify"]
 
 HELD = """
 SELECT source, kind, scope, id, count(*) AS times, min(event_key) AS event_key, any_value(scope_name) AS scope_name,
@@ -92,11 +92,11 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
         verdict = Verdict(requests=sum(each.requests for each in report.sources), problems=problems)
         if shadow.published.exists():
             verdict.read, found = _compare(home.published, shadow.published, names)
-            verdict.differences = [each for each in found if not _in_doubt(each, problems)]
+            verdict.differences = [each for each in found if not in_doubt(each, problems)]
         return verdict
 
 
-def _in_doubt(difference: Difference, problems: Sequence[tuple[str, Problem]]) -> bool:
+def in_doubt(difference: Difference, problems: Sequence[tuple[str, Problem]]) -> bool:
     """What could not be read today is not gone for that."""
     unread = {problem.scope for source, problem in problems if source in (difference.source, "*")}
     unread |= {scope.partition("/")[0] for scope in unread if scope[:1].isdigit()}  # one pull request of a repository

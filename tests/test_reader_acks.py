@@ -19,6 +19,8 @@ def test_what_is_acknowledged_is_not_shown_again(own: Reader) -> None:
     """To that consumer; to others it is. Oldest first, and the rest is still counted."""
     every = unacked(own, "bot")
     first = unacked(own, "bot", limit=2)
+    rows = own.data("list", "events", "--limit", "9999")
+    assert every == [row["event_key"] for row in sorted(rows, key=lambda row: (row["seen_at"], row["event_key"]))]
     assert first == every[:2]
     asked = own.ask("ack", *first, "--as", "bot")
     assert (asked.code, asked.lines) == (0, ["2 acknowledged as bot"])

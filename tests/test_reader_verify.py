@@ -11,9 +11,10 @@ import pytest
 
 from pipelines import settings
 from pipelines.demo import demo_sources
-from pipelines.shadow import verify
+from pipelines.shadow import DELETED, Difference, in_doubt, verify
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
+from sources.reading import Problem
 from tests.asked import Reader
 
 
@@ -72,6 +73,19 @@ def test_what_could_not_be_read_is_not_called_deleted(own: Reader) -> None:
     verdict = verify(own.home, sources, Options(keep_payloads=False))
     assert verdict.exit_code == 3 and [problem.scope for _, problem in verdict.problems] == ["lantern/charts"]
     assert verdict.differences == []
+
+
+@pytest.mark.parametrize(
+    ("what", "scope", "expected"),
+    [(DELETED, "1002", True), (DELETED, "1002/7", True), (DELETED, "g/charts", True), (DELETED, "*", True),
+     (DELETED, "1001", False), ("stale", "1002", False)],
+)  # fmt: skip
+def test_a_place_read_in_part_leaves_its_own_in_doubt(what: str, scope: str, expected: bool) -> None:
+    """By id, by name, by one of its pull requests, or all; what was read and differs, differs."""
+    difference = Difference(what, "gitlab", "1002", "g/Charts", "note", "key", None)
+    problem = Problem(scope, "issues", "FETCH_ERROR", "500")
+    assert in_doubt(difference, [("gitlab", problem)]) is expected
+    assert in_doubt(difference, [("github", problem)]) is False
 
 
 def test_the_command_reads_what_is_configured(own: Reader, monkeypatch: pytest.MonkeyPatch) -> None:

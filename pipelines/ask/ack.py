@@ -30,7 +30,8 @@ def ack(event_keys: tuple[str, ...], consumer: str) -> Answer:
     Tells which were new and which were marked before. A key nobody has heard of refuses them all, by name.
     """
     keys = [key for given in event_keys for key in (_from_stdin() if given == "-" else [given])]
-    if not consumer.strip():
+    consumer = consumer.strip()
+    if not consumer:
         raise click.UsageError("--as: a consumer needs a name")
     _refuse_unknown(keys)
     acked = acknowledge(home(), consumer, keys)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask import find, page
-from pipelines.ask.answer import Answer, answering
+from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.ask.discussion import Discussion, discussions, notes
 from pipelines.ask.filters import options
 from pipelines.ask.listing import open_pages
@@ -114,6 +114,8 @@ def open_thread(id_: str) -> Answer:
 
 
 def _open(url: str | None) -> Answer:
+    if not url:
+        raise Refusal("NOT_FOUND", "its service tells no address for it")
     open_pages([url])
     return Answer({"url": url}, lambda console: console.print(line(url), soft_wrap=True))
 
