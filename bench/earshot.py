@@ -48,7 +48,7 @@ class Earshot:
         usage = run(
             [sys.executable, str(ROOT / "pipelines" / "run.py"), self.source, "--json"],
             folder=self.folder,
-            environ={f"SOURCES__{self.source.upper()}__TOKEN": "demo-token", "EARSHOT_DATA": str(self.data)},
+            environ={"EARSHOT_DATA": str(self.data)},
         )
         asked, told = self.world.asked(), json.loads(usage.stdout)["data"]["sources"][0]
         if (told["requests"], told["not_modified"]) != (asked.requests, asked.not_modified):

@@ -139,7 +139,7 @@ def _targets(lines: Sequence[Line], differing: Sequence[str], quick: bool) -> li
 
 
 def _ours(folder: Path, world: World) -> Earshot:
-    return Earshot(folder, world, "github", f"repos = [{json.dumps(REPO)}]")
+    return Earshot(folder, world, "github", f"token = 'demo-token'\nrepos = [{json.dumps(REPO)}]")
 
 
 def _floor(folder: Path, world: World) -> Sample:

@@ -139,7 +139,7 @@ def _targets(lines: Sequence[Line], differing: Sequence[str], due: float, size: 
 
 
 def _ours(folder: Path, world: World) -> Earshot:
-    return Earshot(folder, world, "gitlab", f"projects = [{json.dumps(PROJECT)}]")
+    return Earshot(folder, world, "gitlab", f"token = 'demo-token'\nprojects = [{json.dumps(PROJECT)}]")
 
 
 def _floor(folder: Path, world: World) -> Sample:

@@ -38,7 +38,7 @@ def main() -> None:
     home, count = Home(Path(sys.argv[1])), int(sys.argv[2])
     home.create()
     with duckdb.connect(str(home.warehouse)) as connection:
-        mirror.set_authors(connection, [])
+        mirror.prepare(connection, [])
         models.build(connection, landed_tables(), anew=True)
         for table, columns in ROWS.items():
             connection.execute(f"INSERT INTO gitlab.{table} BY NAME SELECT {columns} FROM range({count}) AS r(n)")

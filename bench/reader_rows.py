@@ -81,7 +81,7 @@ def main(folder: Path, events: int) -> None:
     home = Home(folder)
     home.create()
     with duckdb.connect(str(home.warehouse)) as connection:
-        mirror.set_authors(connection, [])
+        mirror.prepare(connection, [])
         models.build(connection, landed_tables(), anew=True)
         connection.execute(EVENTS, {"events": events})
         for statement in (PARENTS, NOTES, PLACES):

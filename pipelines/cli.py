@@ -19,6 +19,7 @@ COMMANDS = {
     "count": "pipelines.ask.count:count",
     "status": "pipelines.ask.status:status",
     "ack": "pipelines.ask.ack:ack",
+    "reset": "pipelines.reset:reset",
     "verify": "pipelines.ask.verify:verify",
     "sql": "pipelines.ask.sql:sql",
     "commands": "pipelines.ask.commands:commands",

@@ -63,11 +63,11 @@ class Intake:
         self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at
         if self.payloads:
             await self.work(self.payloads.keep, self.landing.source, [p for batch in batches for p in batch.payloads])
+        news = [(t, len(found) - b.replayed.get(t, 0)) for b in batches for t, found in b.rows.items()]
         await self.work(self.landing.land, batches)
         self.packages += 1
-        for batch in batches:
-            for table, found in batch.rows.items():
-                self.rows[table] = self.rows.get(table, 0) + len(found) - batch.replayed.get(table, 0)
+        for table, count in news:
+            self.rows[table] = self.rows.get(table, 0) + count
         self.landed(sum(self.rows.values()))
 
     def _waiting(self) -> int:

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pendulum
 import pyarrow as pa
 
 from pipelines.warehouse import Home
 from sources.reading import Batch
-from sources.record import Json, Table, fingerprint
+from sources.record import Json, Row, Table, fingerprint
 
 os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
 os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
@@ -72,29 +73,44 @@ class Landing:
         """Whether the warehouse has all tables as they are declared now."""
         return all(map(self._is_shaped, self.tables))
 
-    def land(self, batches: Iterable[Batch]) -> None:
-        """One package: all rows of the batches, each key once, with the last cursor of each surface and scope."""
-        rows: dict[str, list[Any]] = {}
+    def land(self, batches: list[Batch]) -> None:
+        """One package: all rows of the batches, each key once, with the last cursor of each surface and scope.
+
+        The list is emptied: as Arrow the rows take a fraction of the room, and the loading has it to itself.
+        """
+        rows: dict[str, list[Row]] = {}
         cursors: dict[str, dict[str, Json]] = {}
         for batch in batches:
             for table, found in batch.rows.items():
                 rows.setdefault(table, []).extend(found)
             if batch.cursor is not None:
                 cursors.setdefault(batch.surface, {})[batch.scope] = batch.cursor
-        due = [
-            table
-            for table in self.tables
-            if rows.get(table.name) or cursors.get(table.name) or not self._is_shaped(table)
-        ]
+        batches.clear()
+        shaped = {t.name: _shaped(t, rows.pop(t.name)) for t in self.tables if rows.get(t.name)}
+        due = [t for t in self.tables if t.name in shaped or cursors.get(t.name) or not self._is_shaped(t)]
         vouching = [table for table in due if table.children]
-        if vouching and any(rows.get(table.name) for table in due if not table.children):
+        if vouching and any(table.name in shaped for table in due if not table.children):
             # a watermark in a row must never be committed before what it vouches for in other tables
-            self._run([_resource(t, rows.get(t.name, []), {}) for t in due if not t.children and rows.get(t.name)])
-        self._run([_resource(t, rows.get(t.name, []), cursors.get(t.name, {})) for t in due])
+            self._run([_resource(t, shaped[t.name], {}) for t in due if not t.children and t.name in shaped])
+        self._run([_resource(t, shaped.get(t.name), cursors.get(t.name, {})) for t in due])
+
+    def forget(self, scopes: Iterable[str] | None = None) -> int:
+        """Cursors away, of some scopes or of all, and how many: the next run reads as if for the first time."""
+        gone, named = 0, None if scopes is None else set(scopes)
+        with self.pipeline.managed_state() as state:
+            sources = state.get("sources", {})
+            resources = sources.get(self.pipeline.dataset_name, {}).get("resources", {})
+            for resource in resources.values():
+                kept = {s: c for s, c in resource.get("scopes", {}).items() if named is not None and s not in named}
+                gone += len(resource.get("scopes", {})) - len(kept)
+                if "scopes" in resource:
+                    resource["scopes"] = kept
+        return gone
 
     def _run(self, resources: list[Any]) -> None:
         try:
-            self.pipeline.run(_source(self.pipeline.dataset_name, resources))
+            loads = self.pipeline.run(_source(self.pipeline.dataset_name, resources)).loads_ids
+            _marker(Path(self.pipeline.working_dir)).write_text(str(loads[-1]) if loads else "", encoding="utf-8")
         except PipelineStepFailed as failed:
             cause = failed.__cause__ or failed
             if self.pipeline.has_pending_data:
@@ -125,9 +141,30 @@ def _pipeline(home: Home, name: str, source: str) -> Any:
         pipeline.abort_packages()
     if fresh and home.warehouse.exists():
         pipeline.sync_destination()
-    elif not home.warehouse.exists() and not fresh:
+    elif not fresh and not home.warehouse.exists():
         pipeline.drop()  # cursors without rows: the warehouse was removed, everything is read again
+    elif not fresh and not _holds(home, source, _marker(home.working / name)):
+        log.warning("the warehouse is older than what was last read (a restored copy?); reading goes on from its state")
+        pipeline.drop()
+        pipeline.sync_destination()
+    pipeline._state_restored = True  # else every first landing of a process asks again: 0.15 s
     return pipeline
+
+
+def _marker(working: Path) -> Path:
+    return working / "landed"
+
+
+def _holds(home: Home, source: str, marker: Path) -> bool:
+    """Whether the warehouse has what was last landed: cursors ahead of its rows would lose what is in between."""
+    load = marker.read_text(encoding="utf-8") if marker.exists() else ""
+    if not load:
+        return True
+    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+        try:
+            return bool(connection.execute(f"SELECT 1 FROM {source}._dlt_loads WHERE load_id = ?", [load]).fetchone())
+        except duckdb.CatalogException:
+            return False
 
 
 def _set_aside(folder: Path, error: Exception) -> None:
@@ -142,8 +179,12 @@ def _source(name: str, resources: list[Any]) -> Any:
     return dlt.source(lambda: resources, name=name, section=name)()
 
 
-def _resource(table: Table, rows: list[Any], cursors: dict[str, Json]) -> Any:
+def _shaped(table: Table, rows: list[Row]) -> Any:
     """Flat tables go as Arrow, several times faster; those with children as dicts, which dlt takes apart."""
+    return table.unique(rows) if table.children else table.arrow(rows)
+
+
+def _resource(table: Table, rows: Any, cursors: dict[str, Json]) -> Any:
 
     def landed() -> Iterator[Any]:
         state = dlt.current.resource_state(table.name)
@@ -151,8 +192,8 @@ def _resource(table: Table, rows: list[Any], cursors: dict[str, Json]) -> Any:
             state["shape"] = _shape(table)
             # creates the table: models are built over empty ones too
             yield dlt.mark.materialize_table_schema() if table.children else table.schema.empty_table()
-        if rows:
-            yield table.unique(rows) if table.children else table.arrow(rows)
+        if rows is not None:
+            yield rows
         if cursors:
             state["scopes"] = {**state.get("scopes", {}), **cursors}
 

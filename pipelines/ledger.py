@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pendulum
@@ -17,7 +18,8 @@ from sources.reading import Problem, Quarantined
 
 __all__ = ["MIRRORED", "Ledger"]
 
-MIRRORED = ("runs", "requests", "failures", "quarantine")
+MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
+MANY = 50  # scopes of one surface, above which those without news share one row of a run
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -42,8 +44,16 @@ CREATE TABLE IF NOT EXISTS quarantine (
     raw TEXT NOT NULL, first_at TEXT NOT NULL, last_at TEXT NOT NULL, attempts INTEGER NOT NULL, retry_at TEXT NOT NULL,
     resolved_at TEXT, PRIMARY KEY (source, key)
 );
+CREATE TABLE IF NOT EXISTS scopes (
+    source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL, last_read_at TEXT NOT NULL,
+    last_new_at TEXT, reads INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY (source, scope)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+
+
+Told = dict[str, Any]
+COUNTS = ("requests", "pages", "fetched", "new", "replayed", "not_modified", "retries", "bytes", "waited")
 
 
 @dataclass
@@ -85,13 +95,40 @@ class Ledger:
     def record_requests(
         self, run_id: int, source: str, tallies: Mapping[tuple[str, str], Tally], names: Mapping[str, str]
     ) -> None:
-        for (surface, scope), tally in tallies.items():
-            counts = {**asdict(tally), "run_id": run_id, "source": source, "surface": surface, "scope": scope}
-            self.connection.execute(
+        """What each list cost, and when each scope was last read: for all scopes in one transaction."""
+        told = [
+            {**asdict(tally), "run_id": run_id, "source": source, "surface": surface, "scope": scope,
+             "scope_name": names.get(scope, scope), "now": _now()}
+            for (surface, scope), tally in tallies.items()
+        ]  # fmt: skip
+        with self._transaction():
+            self.connection.executemany(
                 "INSERT OR REPLACE INTO requests VALUES (:run_id, :source, :scope, :scope_name, :surface, :requests,"
                 " :pages, :fetched, :new, :replayed, :not_modified, :retries, :bytes, :waited, :lag_seconds)",
-                {**counts, "scope_name": names.get(scope, scope)},
+                _gathered(told),
             )
+            self.connection.executemany(
+                "INSERT INTO scopes VALUES (:source, :scope, :scope_name, :now, iif(:new, :now, NULL), 1, :new)"
+                " ON CONFLICT (source, scope) DO UPDATE SET scope_name = excluded.scope_name,"
+                " last_read_at = excluded.last_read_at, last_new_at = coalesce(excluded.last_new_at, last_new_at),"
+                " reads = reads + 1, new = new + excluded.new",
+                _by_scope(told),
+            )
+
+    def scopes(self, source: str) -> dict[str, str]:
+        """Every scope that was ever read, and what people call it."""
+        found = self.connection.execute("SELECT scope, scope_name FROM scopes WHERE source = ?", (source,))
+        return {row["scope"]: row["scope_name"] for row in found}
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self.connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("ROLLBACK")
+            raise
+        self.connection.execute("COMMIT")
 
     def record_problems(self, run_id: int, source: str, problems: Iterable[Problem], names: Mapping[str, str]) -> None:
         """Opens or continues a failure; what did not fail again in a run of its source is resolved."""
@@ -170,6 +207,32 @@ class Ledger:
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+
+def _gathered(told: list[Told]) -> list[Told]:
+    """Of a surface with many scopes (thousands of accounts), one row for all those in which nothing happened."""
+    kept, quiet = list[Told](), dict[str, list[Told]]()
+    for row in told:
+        is_quiet = not row["new"] and not row["retries"] and not row["waited"]
+        (quiet.setdefault(row["surface"], []) if is_quiet else kept).append(row)
+    for surface, rows in quiet.items():
+        if sum(row["surface"] == surface for row in told) <= MANY:
+            kept += rows
+            continue
+        total = {name: sum(row[name] for row in rows) for name in COUNTS}
+        kept.append(
+            {**rows[0], **total, "scope": "*", "scope_name": f"{len(rows):,} without news", "lag_seconds": None}
+        )
+    return kept
+
+
+def _by_scope(told: list[Told]) -> Iterable[Told]:
+    found: dict[str, Told] = {}
+    for row in told:
+        if row["requests"]:
+            known = found.setdefault(row["scope"], {**row, "new": 0})
+            known["new"] += row["new"]
+    return found.values()
 
 
 def _now() -> str:

@@ -1,15 +1,17 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
-`ops.authors`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it ended.
+`ops.scopes`, `ops.authors`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
+ended.
 """
 
 from collections.abc import Iterable, Mapping
 
 import duckdb
 import orjson
+import pyarrow as pa
 
 from pipelines.ledger import Ledger
 
-__all__ = ["Cursors", "mirror", "mirror_cursors", "set_authors"]
+__all__ = ["Cursors", "mirror", "mirror_cursors", "prepare"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -28,6 +30,8 @@ WHOLE = {
     " until_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
     "quarantine": "source VARCHAR, key VARCHAR, scope VARCHAR, surface VARCHAR, reason VARCHAR, raw VARCHAR,"
     " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
+    "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
+    " reads BIGINT, new BIGINT",
 }
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
@@ -37,8 +41,7 @@ CURSORS = (
 
 def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int) -> None:
     """As of this publish; the run that publishes is shown as it will end unless publishing itself fails."""
-    for table, columns in GROWING.items():
-        connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
+    for table in GROWING:
         known = connection.execute(f"SELECT coalesce(max(run_id), 0) FROM ops.{table}").fetchone()
         since = known[0] if known else 0  # the last mirrored run was still running then
         connection.execute(f"DELETE FROM ops.{table} WHERE run_id >= ?", [since])
@@ -53,7 +56,6 @@ def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, name
     """What `dlt pipeline earshot_… info` shows, in SQL: written after the rows that the cursors vouch for. Sources that
     this run did not read keep what they had; a place that could not be asked for its name keeps the one it had.
     """
-    connection.execute(f"CREATE TABLE IF NOT EXISTS ops.cursors ({CURSORS})")
     held = connection.execute("SELECT DISTINCT source, scope, scope_name FROM ops.cursors").fetchall()
     known = {(source, scope): name for source, scope, name in held}
     rows = [
@@ -66,9 +68,11 @@ def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, name
     _insert(connection, "cursors", rows)
 
 
-def set_authors(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> None:
-    """Whose words are actionable; empty means everybody's."""
+def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> None:
+    """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
+    for table, columns in {**GROWING, **WHOLE, "cursors": CURSORS}.items():
+        connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")
     _insert(connection, "authors", [(login,) for login in authors])
 
@@ -86,7 +90,10 @@ def _shown(cursor: object) -> tuple[object, object, bool, str]:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Iterable[object]]) -> None:
-    values = [tuple(row) for row in rows]
-    if values:
-        marks = ", ".join("?" * len(values[0]))
-        connection.executemany(f"INSERT INTO ops.{table} VALUES ({marks})", values)
+    """By Arrow: thousands of rows one by one take seconds. Times come as text here and are cast by the table."""
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if columns:
+        names = [f"column_{n}" for n in range(len(columns))]
+        connection.register("told", pa.table(columns, names=names))
+        connection.execute(f"INSERT INTO ops.{table} FROM told")
+        connection.unregister("told")

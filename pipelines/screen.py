@@ -91,7 +91,7 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
             )
     if report.error:
         print(f"  ! {safe(report.error)}")
-    print(f"\n{_ending(report, home)}\n{_next_steps(home, demo)}")
+    print(f"\n{_ending(report, home)}\n{_next_steps(report, home, demo)}")
 
 
 def _read(source: "SourceReport", news: dict[str, int]) -> str:
@@ -121,13 +121,13 @@ def _ending(report: "Report", home: Home) -> str:
     return f"{total:,} new {_plural('event', total)} published to {where} in {report.seconds:.1f} s"
 
 
-def _next_steps(home: Home, demo: bool) -> str:
+def _next_steps(report: "Report", home: Home, demo: bool) -> str:
     data = f"EARSHOT_DATA={_shown_path(home.path)} " if demo or "EARSHOT_DATA" in os.environ else ""
     pipelines = f" --pipelines-dir {_shown_path(home.working)}" if data else ""
     again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
     return (
         f'What is said:  {data}earshot sql "FROM feedback.threads ORDER BY last_at DESC"\n'
-        f"How far read:  dlt pipeline{pipelines} earshot_github info{again}"
+        f"How far read:  dlt pipeline{pipelines} earshot_{report.sources[0].source} info{again}"
     )
 
 

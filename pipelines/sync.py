@@ -36,7 +36,7 @@ __all__ = ["Connected", "Options", "sync"]
 
 log = logging.getLogger("earshot.sync")
 
-CHUNK_ROWS = 10_000
+CHUNK_ROWS = 25_000
 
 
 class Connected(Protocol):
@@ -167,7 +167,7 @@ class Run:
 
     def _build(self, anew: bool, report: Report) -> None:
         with duckdb.connect(str(self.home.warehouse)) as connection:
-            mirror.set_authors(connection, self.options.authors)
+            mirror.prepare(connection, self.options.authors)
             before = _event_counts(connection)
             anew = anew or before is None
             models.build(connection, landed_tables(), anew=anew)

@@ -17,7 +17,7 @@ from pendulum import DateTime
 
 from sources.bluesky_accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
 from sources.bluesky_feed import Found, Page, Plan, Trail, load, page_of, walk
-from sources.bluesky_settle import SUSPECTS, retry, settle
+from sources.bluesky_settle import LOOKED_AT, SUSPECTS, retry, settle
 from sources.bluesky_tables import TABLES
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
@@ -73,7 +73,7 @@ class Bluesky:
         return {}
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        return {}
+        return {"since": reading.api.now.subtract(days=LOOKED_AT)}
 
     def scopes(self) -> list[str]:
         if self._names is None:

@@ -83,14 +83,14 @@ def names_in(actors: Iterable[str], file: str) -> list[str]:
 
 async def resolve(reading: Reading, names: list[str]) -> list[Account]:
     """The accounts behind the names, each once. A name that means nobody is a problem of its own."""
-    remembered = {} if reading.full else reading.saved.get("actors", {})
+    remembered = reading.saved.get("actors", {})  # also with --full: whom a name meant is no matter of how far was read
     known = {name: did for name in names if (did := _did(remembered.get(name)))}
     fresh = [name for name in names if name not in known]
     good = [name for name in fresh if DID.fullmatch(name) or HANDLE.fullmatch(name)]
     for name in set(fresh) - set(good):
         reading.fail(name, "actors", Failure("NOT_FOUND", f"{name!r:.80} is neither a handle nor a DID"))
     found: dict[str, Json] = {}
-    for profile in await profiles(reading, good + (list(known) if reading.sweep else [])):
+    for profile in await profiles(reading, good + (list(known) if reading.sweep or reading.full else [])):
         found[str(profile.get("handle", "")).lower()] = found[str(profile["did"])] = profile
     asked = {name: did for name in good if (did := _did(found.get(name)))}
     await side_by_side((_ask(reading, name, asked) for name in good if name not in asked), AT_ONCE)

@@ -2,12 +2,15 @@
 
 A feed's cursor leads to older items only, so every poll starts at the head, without one. Items stand where
 min(createdAt, indexedAt) puts them: a back-dated post appears below the head, and stopping at the first known post, or
-by what authors claim, loses some. A walk therefore goes on until a whole page stands below its *goal*: the beginning of
-the last walk less the overlap. What breaks simpler walks:
+by what authors claim, loses some. A walk therefore goes on until a whole page stands below its *goal*: the watermark
+(when the last complete walk began) less the overlap. What breaks simpler walks:
 
 - A page may be short, or empty, with a cursor: only a missing cursor ends a feed.
-- A poll is capped, or killed, halfway: the next one starts at the head again and its goal is the capped walk's
-  beginning, so the unread stretch below must be remembered. A saved cursor is right for that, and for nothing else.
+- A walk is capped halfway: the unread stretch below must be remembered. A saved cursor is right for that, and for
+  nothing else. The next run reads from the head down to where the last one began, then goes on at the cursor. It must
+  not walk the overlap again first: one that fills a run's allowance would never let it get to the stretch. All these
+  walks together are one, and when it is through its beginning is the watermark: what was back-dated into the part that
+  was read first is within the next goal.
 - A saved cursor is refused (500, 400), or so old that it is answered with nothing: the stretch is walked from the head.
 - Production's cursors are times, and "older than the cursor" skips items of the same millisecond at the edge of two
   pages. Such a cursor is moved up by that millisecond; what comes twice is dropped.
@@ -15,7 +18,7 @@ the last walk less the overlap. What breaks simpler walks:
 
 A head page that is as it was when the last walk was complete (its ETag or what it says) means that nothing happened.
 A post put *below* the head page of an account whose head does not move is found by the sweep, which always walks, and
-by the next walk: its goal is still the last walk's beginning.
+by the next walk, whose goal is no later for the wait.
 """
 
 import logging
@@ -37,6 +40,8 @@ log = logging.getLogger("earshot.bluesky")
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 REFUSED = {400, 500}
+JOIN = timedelta(minutes=1)
+MOMENTS = ("head", "began", "watermark", "floor", "newest")
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,9 @@ class Resume:
 class Trail:
     """What is known of a feed between two runs."""
 
-    head: DateTime | None = None  # when the last walk began, by the server's clock
-    watermark: DateTime | None = None  # when the last one began after which nothing was left to read
+    head: DateTime | None = None  # when a walk last began at the head, by the server's clock
+    began: DateTime | None = None  # when the walk that is under way began, over several runs where it is capped
+    watermark: DateTime | None = None  # when the last one began that left nothing unread
     floor: DateTime | None = None  # how far back the first walk went: what is older was never asked for
     newest: DateTime | None = None  # of all items, when the last was indexed
     resume: Resume | None = None
@@ -60,7 +66,7 @@ class Trail:
     digest: str | None = None  # what the head page said
 
     def json(self) -> Json:
-        moments = {name: getattr(self, name) for name in ("head", "watermark", "floor", "newest")}
+        moments = {name: getattr(self, name) for name in MOMENTS}
         return {
             **{name: at and at.to_iso8601_string() for name, at in moments.items()},
             "since": self.floor and self.floor.to_iso8601_string(), "complete": self.resume is None,
@@ -81,7 +87,9 @@ class Plan:
     def goal(self, trail: Trail, now: DateTime) -> DateTime:
         if trail.head is None:
             return now - (self.backfill if self.is_lost else self.lookback)
-        return trail.head - self.overlap
+        if trail.resume or trail.watermark is None:
+            return trail.head - JOIN
+        return trail.watermark - self.overlap
 
 
 @dataclass(frozen=True)
@@ -114,15 +122,15 @@ def load(saved: object) -> Trail:
     try:
         if not isinstance(saved, dict):
             raise Unreadable("not a cursor")
-        head, watermark, floor, newest = (
-            maybe(instant, saved.get(n)) for n in ("head", "watermark", "floor", "newest")
-        )
+        moments = {name: maybe(instant, saved.get(name)) for name in MOMENTS}
         told = saved.get("resume")
         resume = Resume(text(told[0]), instant(told[1])) if told else None
         etag, digest = (maybe(text, saved.get(name)) for name in ("etag", "digest"))
     except (Unreadable, KeyError, ValueError, TypeError, IndexError) as error:
         raise BadCursor(f"{type(error).__name__}: {error}") from None
-    return Trail(head, watermark, floor, newest, resume, etag, digest)
+    if moments["head"] and not moments["watermark"] and not resume:
+        raise BadCursor("neither complete nor under way")
+    return Trail(**moments, resume=resume, etag=etag, digest=digest)
 
 
 def page_of(answer: Answer) -> Page:
@@ -157,18 +165,18 @@ async def walk(ask: Ask, trail: Trail, plan: Plan) -> AsyncIterator[Found]:
     going = _Walk(ask, plan.pages, trail.newest)
     after, goal = trail, plan.goal(trail, now)
     if not same:
-        async for found in going.down(head, goal):
+        async for found in going.down(head, goal, joins=trail.resume is not None):
             yield found
         resume = Resume(going.left, min(goal, trail.resume.goal if trail.resume else goal)) if going.left else None
         after = replace(
-            trail, head=now, floor=trail.floor or goal, resume=resume or trail.resume, etag=head.answer.etag,
-            digest=head.digest,
+            trail, head=now, began=trail.began if trail.resume else now, floor=trail.floor or goal,
+            resume=resume or trail.resume, etag=head.answer.etag, digest=head.digest,
         )  # fmt: skip
     if trail.resume and after.resume == trail.resume:
         async for found in going.on(trail.resume):
             yield found
         after = replace(after, resume=Resume(going.left, trail.resume.goal) if going.left else None)
-    watermark = after.head if after.resume is None else after.watermark
+    watermark = after.began if after.resume is None else after.watermark
     yield Found([], going.pages, replace(after, watermark=watermark, newest=going.newest))
 
 
@@ -183,8 +191,10 @@ class _Walk:
     left: str | None = None  # where it stopped, if it was not through
     met: set[object] | None = None
 
-    async def down(self, page: Page, goal: DateTime, followed: str | None = None) -> AsyncIterator[Found]:
-        """This page and those below it, until one stands below the goal."""
+    async def down(
+        self, page: Page, goal: DateTime, followed: str | None = None, joins: bool = False
+    ) -> AsyncIterator[Found]:
+        """This page and those below it, until one stands below the goal; where it only joins a walk, a part of one."""
         asked = {followed} if followed else set[str]()
         self.met, self.left = self.met or set(), None
         while True:
@@ -193,7 +203,7 @@ class _Walk:
             self.met |= {(item.get("id"), _cid(item)) for item in page.items}
             self.newest = max(filter(None, (self.newest, *map(_indexed, page.items))), default=None)
             yield Found(fresh, self.pages)
-            if page.cursor is None or goal_reached(page.items, goal):
+            if page.cursor is None or goal_reached(page.items, goal, max if not joins else min):
                 return
             cursor = next((one for one in (wider(page.cursor), page.cursor) if one not in asked), None)
             if cursor is None:
@@ -223,10 +233,10 @@ class _Walk:
             yield found
 
 
-def goal_reached(items: list[Json], goal: DateTime) -> bool:
-    """Whether a whole page stands below the goal. An item that cannot be placed proves nothing."""
+def goal_reached(items: list[Json], goal: DateTime, which: Callable[[list[DateTime]], DateTime] = max) -> bool:
+    """Whether a page stands below the goal, with all of it or (min) a part. What has no place proves nothing."""
     placed = [at for at in map(_placed, items) if at]
-    return bool(placed) and max(placed) < goal
+    return bool(placed) and which(placed) < goal
 
 
 def wider(cursor: str) -> str:

@@ -1,8 +1,9 @@
 """What a sweep looks for on Bluesky: posts that are gone, and posts that no walk could show.
 
-A deleted post vanishes from its feed; `getPosts` leaves it out without a word, but so it does with the posts of an
-account that is away. So what is left out is believed to be deleted only if its author is there afterwards, and it is
-left out again. What was marked deleted and is shown again is no longer marked.
+An edit moves neither a post's place nor anything at the head of its feed: the sweep asks for the posts of the last
+weeks by name and sees which are others now. A deleted post vanishes; `getPosts` leaves it out without a word, but so it
+does with the posts of an account that is away. What is left out is believed to be deleted only if its author is there
+afterwards, and it is left out again. What was marked deleted and is shown again is no longer marked.
 
 Rarely (every DEEP_EVERY) an account's own records are listed where they are kept: the one list with a true "since". It
 shows reposts that were taken back, and posts that no feed ever led to (dates that nobody can read, imports of years).
@@ -23,21 +24,21 @@ from sources.http import Api, Failure
 from sources.reading import Batch, Reading, side_by_side
 from sources.record import Json, Row, Unreadable, instant, maybe
 
-__all__ = ["SUSPECTS", "retry", "settle", "tid"]
+__all__ = ["LOOKED_AT", "SUSPECTS", "retry", "settle", "tid"]
 
 SORTABLE = "234567abcdefghijklmnopqrstuvwxyz"
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 MOST_PAGES = 10_000
-LOOKED_AT = 30  # days: older posts are compared by the deep sweep only
+LOOKED_AT = 30  # days; older posts are compared by the deep sweep only
 
 # One row per account whose feed this run's sweep walked: what it holds of the last weeks, and where its own records are
 # due too, all of it.
-SUSPECTS = f"""
+SUSPECTS = """
 WITH items AS (
-    SELECT DISTINCT p.did, p.uri, p.post_uri, p.author_did, p.parent_key,
-        max(p.indexed_at) OVER (PARTITION BY p.did, p.uri) AS indexed_at,
-        arg_max(p.cid, p.indexed_at) OVER (PARTITION BY p.did, p.uri) AS cid
-    FROM bluesky.posts AS p
+    SELECT s.did, s.uri, s.cid, s.indexed_at, s.parent_key, any_value(p.post_uri) AS post_uri,
+        any_value(p.author_did) AS author_did
+    FROM bluesky.post_states AS s JOIN bluesky.posts AS p ON p.did = s.did AND p.uri = s.uri
+    GROUP BY s.did, s.uri, s.cid, s.indexed_at, s.parent_key
 ),
 judged AS (
     SELECT i.*, coalesce(d.is_deleted, false) AS is_gone, coalesce(g.is_deleted, false) AS is_post_gone
@@ -46,10 +47,11 @@ judged AS (
     LEFT JOIN bluesky.deletions AS g ON g.uri = i.post_uri
 )
 SELECT j.did,
-    list(DISTINCT {{'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone}})
-        FILTER (WHERE j.indexed_at > now() - INTERVAL {LOOKED_AT} DAY AND NOT (j.is_gone AND j.uri <> j.post_uri))
+    list(DISTINCT {'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
+                    'cid': CASE WHEN j.uri = j.post_uri THEN j.cid END})
+        FILTER (WHERE j.indexed_at > $since AND NOT (j.is_gone AND j.uri <> j.post_uri))
         AS posts,
-    list(DISTINCT {{'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone}})
+    list(DISTINCT {'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone})
         FILTER (WHERE r.scope IS NOT NULL) AS records,
     any_value(r.scope) IS NOT NULL AS is_deep
 FROM judged AS j
@@ -90,7 +92,9 @@ async def again(reading: Reading, account: Account, item: Json) -> AsyncIterator
 
 async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIterator[Batch]:
     posts: list[dict[str, Any]] = suspect["posts"] or []  # type: ignore[assignment]
-    held = {post["uri"]: post for post in posts}
+    held = {
+        post["uri"]: post for post in sorted(posts, key=lambda post: post["cid"] or "")
+    }  # a repost of an own post first
     there = await shown(reading, account, held)
     missing = [uri for uri, post in held.items() if uri not in there and not post["is_gone"]]
     if missing:
@@ -103,6 +107,9 @@ async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIter
     rows += [{**gone(account, held[uri], "shown again", reading.api.now), "is_deleted": False} for uri in back]
     if rows:
         yield Batch("rechecks", account.did, {"deletions": rows})
+    edited = [view for uri, view in there.items() if held[uri]["cid"] and view.get("cid") != held[uri]["cid"]]
+    if edited:
+        yield Batch("rechecks", account.did, shaped(reading, account, [feed_item({"post": view}) for view in edited]))
 
 
 async def deep(reading: Reading, account: Account, suspect: Row, directory: str) -> AsyncIterator[Batch]:

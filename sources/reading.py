@@ -53,8 +53,11 @@ class Batch:
         return sum(map(_nested_size, self.rows.values()))
 
 
-def _nested_size(rows: Iterable[Row]) -> int:
-    return sum(1 + sum(_nested_size(value) for value in row.values() if isinstance(value, list)) for row in rows)
+def _nested_size(rows: list[Row]) -> int:
+    if not rows:
+        return 0
+    nested = [name for name, value in rows[0].items() if isinstance(value, list)]
+    return len(rows) + sum(_nested_size(row[name]) for name in nested for row in rows)  # type: ignore[misc, arg-type]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any
 import httpx
 from pendulum import DateTime
 
-from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
 from sources.config import Secret
 from sources.github import Github, GithubConfig
@@ -51,24 +50,25 @@ class Memory:
         return list(self.tables.get(table, {}).values())
 
 
-def client(app: GitHubApp, config: GithubConfig) -> Any:
-    source = Github(config)
+def client(app: Any, config: Any, kind: Callable[[Any], Any]) -> Any:
+    source = kind(config)
     return source, connect(config.api_url, source.headers, transport=httpx.ASGITransport(app), max_retries=0)
 
 
 def read(
-    app: GitHubApp,
+    app: Any,
     memory: Memory,
-    config: GithubConfig,
+    config: Any,
     *,
+    kind: Callable[[Any], Any] = Github,
     dies_after: int | None = None,
     chunk: int = 1,
-    **options: bool,
+    **options: Any,
 ) -> Reading:
     """One reading into `memory`. With `dies_after` the process is killed before that many batches were emitted."""
 
     async def once() -> Reading:
-        source, connecting = client(app, config)
+        source, connecting = client(app, config, kind)
         pending: list[Batch] = []
         emitted = 0
 

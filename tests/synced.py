@@ -10,6 +10,8 @@ from typing import Any
 import duckdb
 import httpx
 
+from pipelines.demo.bluesky_api import BlueskyApp
+from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_api import GitLabApp
@@ -17,10 +19,12 @@ from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.report import Report
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
+from sources.bluesky import Bluesky, BlueskyConfig
 from sources.config import Secret
 from sources.github import Github
 from sources.gitlab import Gitlab, GitlabConfig
 from sources.http import connect
+from sources.record import text as clean
 from tests import memory
 
 
@@ -145,3 +149,34 @@ def gitlab_desk(path: Path, world: GitLabWorld, *projects: str) -> GitLabDesk:
 
     app = GitLabApp(world, public_url="http://gitlab.test")
     return GitLabDesk(Home(path), world, app, source, projects or ("lantern/console",))
+
+
+@dataclass
+class BlueskyDesk(Desk):
+    def held(self) -> dict[str, list[tuple[str, str]]]:
+        """Per account the items that are there now, in their present versions."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for did, uri, cid in self.sql(
+            "SELECT e.scope, e.id, p.cid FROM feedback.comments AS e JOIN bluesky.posts AS p USING (event_key)"
+        ):
+            found.setdefault(did, []).append((uri, cid))
+        return {did: sorted(items) for did, items in found.items()}
+
+    def judge(self) -> None:
+        """What a full scan of the world would find in the feeds of those followed, and nothing that was never said."""
+        truth = self.world.truth()
+        followed = {self.world.found(name.lower().removeprefix("@")).did for name in self.names}
+        assert self.held() == {did: sorted(truth.feeds[did]) for did in followed if truth.feeds.get(did)}
+        rows = self.sql("SELECT event_key, kind, id, body FROM feedback.events WHERE source = 'bluesky'")
+        assert len({row[0] for row in rows}) == len(rows), "something is held twice"
+        said = {(version.uri, clean(version.text)) for version in self.world.history if version.kind == "post"}
+        for _, kind, uri, body in rows:
+            assert kind == "repost" or (uri, body) in said, "something is held that was never said"
+
+
+def bluesky_desk(path: Path, world: BlueskyWorld, *actors: str) -> BlueskyDesk:
+    def source(names: Iterable[str], **config: Any) -> Bluesky:
+        settings = {"actors": list(names), "initial_lookback_hours": 24.0 * 3650, **config}
+        return Bluesky(BlueskyConfig(api_url="http://bsky.test", **settings))
+
+    return BlueskyDesk(Home(path), world, BlueskyApp(world), source, actors)

@@ -8,7 +8,7 @@ import pendulum
 import pytest
 
 from pipelines import models
-from pipelines.mirror import set_authors
+from pipelines.mirror import prepare
 from pipelines.settings import landed_tables
 from sources.record import event_key
 
@@ -19,7 +19,7 @@ TABLES = landed_tables()
 @pytest.fixture
 def empty() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
-        set_authors(connection, [])
+        prepare(connection, [])
         models.build(connection, TABLES, anew=True)
         yield connection
 
@@ -113,11 +113,13 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
         noticed_at=NOW,
     )
     models.build(empty, TABLES, anew=False)
+    comment(empty, 100, 3, "later", load="2")  # the others keep what they had, once
+    models.build(empty, TABLES, anew=False)
     kept = [model for model in models.read_models() if model.kept_by]
     narrowed = {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
     models.build(empty, TABLES, anew=True)
     assert narrowed == {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
-    assert len(narrowed["feedback.events"]) == 20
+    assert len(narrowed["feedback.events"]) == 21
     assert len(narrowed["feedback.threads"]) == len(narrowed["feedback.parents"]) == 5
 
 

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from pipelines import models
-from pipelines.mirror import mirror_cursors, set_authors
+from pipelines.mirror import mirror_cursors, prepare
 from sources.http import Tally
 from sources.reading import Reading
 from tests.test_models import NOW, TABLES, empty, issue, put
@@ -116,7 +116,7 @@ def test_cursors_bear_their_own_places_names() -> None:
     """Two services may use one id; a run of one source leaves the other's cursors; a lost name is remembered."""
     cursor = {"since": None, "newest": "2026-03-01T12:00:00Z", "complete": True}
     with duckdb.connect() as connection:
-        set_authors(connection, [])
+        prepare(connection, [])
         both = {"github": {"issues": {"7": cursor, "7/12": cursor}}, "gitlab": {"issues": {"7": cursor}}}
         mirror_cursors(connection, both, {"github": {"7": "a/b"}, "gitlab": {"7": "g/p"}})
         mirror_cursors(connection, {"github": {"issues": {"7": cursor}}}, {"github": {}})

@@ -3,7 +3,9 @@
 -- kept by: parent_key
 
 WITH spoken AS (
-    SELECT *, row(created_at, event_key) AS said_at       -- two may speak at one instant
+    SELECT
+        *,
+        row(created_at, lpad(split_part(id, '/', -1), 20, '0'), event_key) AS said_at   -- ids grow where instants do not
     FROM feedback.comments
     WHERE NOT is_system AND kind <> 'repost'
 ),

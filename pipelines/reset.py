@@ -1,0 +1,69 @@
+"""`earshot reset`: forget how far something was read. What was read stays; reading it again changes nothing in it."""
+
+import sys
+from difflib import get_close_matches
+from pathlib import Path
+
+import click
+
+from pipelines.ledger import Ledger
+from pipelines.settings import SOURCES, data_dir, landed_tables
+from pipelines.warehouse import Home, Locked
+
+__all__ = ["Unknown", "forget", "reset"]
+
+FAILED, USAGE, HELD = 1, 2, 4
+
+
+class Unknown(Exception):
+    """A name that was never read."""
+
+
+@click.command()
+@click.argument("source", type=click.Choice(SOURCES))
+@click.argument("names", nargs=-1, metavar="[NAME]…")
+@click.option("--yes", is_flag=True, help="Do not ask before forgetting a whole source.")
+def reset(source: str, names: tuple[str, ...], yes: bool) -> None:
+    """Forget how far SOURCE was read, or only the repositories, projects or accounts NAMEd.
+
+    The next run reads them as if for the first time. Nothing that was read is lost or doubled.
+    """
+    home = Home(data_dir(Path.cwd()))
+    if not home.control.exists():
+        click.echo(f"nothing was read into {home.path} yet", err=True)
+        sys.exit(FAILED)
+    if not names and not yes:
+        click.confirm(f"Read all of {source} again with the next run?", abort=True, err=True)
+    try:
+        gone = forget(home, source, names)
+    except Locked as locked:
+        click.echo(str(locked), err=True)
+        sys.exit(HELD)
+    except Unknown as error:
+        click.echo(str(error), err=True)
+        sys.exit(USAGE)
+    click.echo(f"{', '.join(names) or source}: {gone} {'cursor' if gone == 1 else 'cursors'} forgotten")
+
+
+def forget(home: Home, source: str, names: tuple[str, ...]) -> int:
+    from pipelines.landing import Landing
+
+    with home.lock(), Ledger.open(home.control) as ledger:
+        landing = Landing.open(home, source, landed_tables()[source])
+        if not names:
+            return landing.forget()
+        called = ledger.scopes(source)
+        held = {scope for scopes in landing.cursors.values() for scope in scopes}
+        return landing.forget(scope for name in names for scope in _meant(name, held, called))
+
+
+def _meant(name: str, held: set[str], called: dict[str, str]) -> set[str]:
+    """Scopes with this id or name, and what hangs on them (`id/…`)."""
+    wanted = name.strip().removeprefix("@").casefold()
+    ids = {scope for scope, said in called.items() if wanted in (scope.casefold(), said.casefold())}
+    found = {s for s in held if s.partition("/")[0] in ids or wanted in (s.casefold(), s.partition("/")[0].casefold())}
+    if not found:
+        known = sorted(set(called.values()) - {"*"})
+        near = get_close_matches(wanted, known, 3) or known[:5]
+        raise Unknown(f"{name!r} was never read; known: {', '.join(near) or 'nothing yet'}")
+    return found
