@@ -77,6 +77,7 @@ def test_a_suggestion_says_which_lines_it_replaces() -> None:
         ("added", "B"),
     ]
     assert [part for part in diffed(above, None, 2, 2) if part[1]] == [("added", "B")]
+    assert [part for part in diffed(body, diff, 3, 4) if part[0] != "said"] == [("added", "B")]
     assert list(diffed("no fence", diff, 1, 1)) == [("said", "no fence")]
 
 
@@ -127,6 +128,8 @@ def test_a_thread_by_its_id_or_by_a_word_in_it(demo: Reader) -> None:
     assert demo.data("show", "thread", told["notes"][0]["event_key"]) == told
     out = demo.ask("show", "thread", thread["thread_id"], width=160).out
     assert "Waiting on:  noor" in out and "Resolved:    No" in out
+    pinned = next(each for each in demo.data("show", "mr", "console!1")["discussions"] if each["is_resolved"])
+    assert "[src/table/NodeRow.svelte:8] [RESOLVED]" in demo.ask("show", "thread", pinned["thread_id"], width=160).out
 
 
 @pytest.mark.parametrize("words", [("show", "mr", "console!1"), ("list", "threads"), ("count", "mrs"), ("status",)])

@@ -5,7 +5,7 @@ programs, and refusals likewise.
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +48,7 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
     @functools.wraps(question)
     def command(as_json: bool, **options: Any) -> None:
         try:
+            _refuse_half_characters(options.values())
             answer = question(**options)
         except ConfigError as error:
             sys.exit(_refused(Refusal("CONFIG", str(error), exit_code=USAGE), as_json))
@@ -68,6 +69,15 @@ def console() -> "Console":
 
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_IN_A_PIPE
     return Console(markup=False, highlight=False, emoji=False, width=width, soft_wrap=False)
+
+
+def _refuse_half_characters(values: Iterable[object]) -> None:
+    """Bytes that are no text arrive here as lone surrogates, which no database takes."""
+    for value in values:
+        if isinstance(value, tuple):
+            _refuse_half_characters(value)
+        elif isinstance(value, str) and not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise Refusal("USAGE", f"{value!a} is not UTF-8", exit_code=USAGE)
 
 
 def _refused(refusal: Refusal, as_json: bool) -> int:

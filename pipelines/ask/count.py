@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.answer import Answer, answering
-from pipelines.ask.filters import options, parents_where, places
+from pipelines.ask.filters import login, options, parents_where, places
 from pipelines.ask.published import Where, published
 from pipelines.ask.shown import NOUNS, line
 
@@ -96,7 +96,7 @@ def notes(noun: str | None, **asked: Any) -> Answer:
 def posts(**asked: Any) -> Answer:
     """Posts by kind: posts, replies, quotes, reposts."""
     where = places(Where.all().flag(True, "parent_kind = 'post'"), asked)
-    where.given((asked["author"] or "").lstrip("@").lower(), "lower(author) = ? OR lower(scope_name) = ?", times=2)
+    where.given(login(asked["author"]), "lower(author) = ? OR lower(scope_name) = ?", times=2)
     with published() as warehouse:
         kinds = warehouse.rows(
             f"SELECT kind, count(*) AS n FROM feedback.comments WHERE {where.sql} GROUP BY kind ORDER BY n DESC, kind",

@@ -9,13 +9,14 @@ from pipelines.ask.answer import USAGE, Refusal
 from pipelines.ask.published import Published, Where
 from pipelines.ask.times import since
 
-__all__ = ["options", "parents_where", "places", "threads_where"]
+__all__ = ["MOST", "login", "none_match", "options", "parents_where", "places", "threads_where"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 PROJECTS = "SELECT DISTINCT scope_name AS name FROM feedback.parents ORDER BY name"
 SOURCES = "SELECT DISTINCT source AS name FROM feedback.events ORDER BY name"
 NAMED = 10
+MOST = 10_000_000
 STATES = ("opened", "open", "merged", "closed", "locked", "all")
 
 
@@ -51,7 +52,7 @@ OPTIONS = {
         "--unresolved", is_flag=True, help="With a thread not told to be resolved (GitHub tells of none)."
     ),
     "kind": click.option("--kind", metavar="KIND", help="Only this kind of utterance, e.g. note, review, post."),
-    "limit": click.option("--limit", type=click.IntRange(1), default=20, show_default=True),
+    "limit": click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True),
     "open": click.option("--open", "opens", is_flag=True, help="Open what is listed in the browser."),
 }
 
@@ -67,10 +68,10 @@ def options(*names: str) -> Callable[[F], F]:
 
 def parents_where(kind: str, asked: dict[str, Any]) -> Where:
     where = places(Where.all().given(kind, "kind = ?"), asked)
-    where.given(_state(asked.get("state")), "state = ?").given(_login(asked.get("author")), "lower(author) = ?")
+    where.given(_state(asked.get("state")), "state = ?").given(login(asked.get("author")), "lower(author) = ?")
     where.given(asked.get("draft"), "is_draft = ?")
     for column in ("assignee", "reviewer"):
-        where.given(_login(asked.get(column)), f"list_contains(list_transform({column}s, lambda x: lower(x)), ?)")
+        where.given(login(asked.get(column)), f"list_contains(list_transform({column}s, lambda x: lower(x)), ?)")
     for label in asked.get("labels", ()):
         where.given(label.lower(), "list_contains(list_transform(labels, lambda x: lower(x)), ?)")
     for column in ("source_branch", "target_branch"):
@@ -84,7 +85,7 @@ def parents_where(kind: str, asked: dict[str, Any]) -> Where:
 
 def threads_where(asked: dict[str, Any]) -> Where:
     where = _turn(places(Where.all(), asked), asked)
-    where.given(_login(asked.get("author")), "lower(opener) = ?")
+    where.given(login(asked.get("author")), "lower(opener) = ?")
     where.given(_state(asked.get("state")), "state = ?")
     return where.given(asked.get("since"), "last_at >= ?")
 
@@ -108,7 +109,7 @@ def none_match(warehouse: Published, asked: dict[str, Any]) -> str:
 
 
 def _turn(where: Where, asked: dict[str, Any]) -> Where:
-    who = _login(asked.get("waiting_on"))
+    who = login(asked.get("waiting_on"))
     if who == "anyone":
         where.flag(True, "waiting_on IS NOT NULL")
     else:
@@ -120,7 +121,7 @@ def _state(asked: str | None) -> str | None:
     return {"all": None, "open": "opened"}.get(asked or "all", asked)
 
 
-def _login(name: str | None) -> str | None:
+def login(name: str | None) -> str | None:
     if name is None:
         return None
     if not name.lstrip("@"):

@@ -9,7 +9,7 @@ import click
 from pipelines.ask import lines
 from pipelines.ask.acks import acknowledged
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.filters import none_match, options, parents_where, places, threads_where
+from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
 from pipelines.ask.published import Published, Row, Where, home, published
 from pipelines.ask.shown import NOUNS, headline
 
@@ -60,7 +60,7 @@ def posts(**asked: Any) -> Answer:
     """Posts, replies, quotes and reposts."""
     where = places(Where.all().flag(True, "parent_kind = 'post'"), asked)
     where.given(asked["kind"], "kind = ?").given(asked["since"], "created_at >= ?")
-    where.given((asked["author"] or "").lstrip("@").lower(), "lower(author) = ? OR lower(scope_name) = ?", times=2)
+    where.given(login(asked["author"]), "lower(author) = ? OR lower(scope_name) = ?", times=2)
     with published() as warehouse:
         found = _page(
             warehouse, f"FROM feedback.comments WHERE {where.sql}", where, "created_at DESC, event_key", asked
@@ -92,7 +92,7 @@ def threads(**asked: Any) -> Answer:
 def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
     """Every version of every utterance."""
     where = places(Where.all(), asked).given(asked["kind"], "kind = ?").given(asked["since"], "updated_at >= ?")
-    where.given((asked["author"] or "").lstrip("@").lower(), "lower(author) = ?").flag(actionable, "is_actionable")
+    where.given(login(asked["author"]), "lower(author) = ?").flag(actionable, "is_actionable")
     with published() as warehouse:
         order = "updated_at DESC, event_key"
         if unacked_by:

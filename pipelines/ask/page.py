@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["facts", "note", "parent_facts", "place", "said", "title"]
+__all__ = ["answers", "facts", "note", "parent_facts", "place", "said", "title"]
 
 DIFF_STYLES = {"removed": "red", "added": "green"}
 DIFF_SIGNS = {"removed": "- ", "added": "+ ", "said": ""}
@@ -67,8 +67,12 @@ def parent_facts(row: Row) -> list[tuple[str, object]]:
 def said(console: "Console", talk: list[Discussion]) -> None:
     console.print(f"\nDiscussions ({len(talk)}):")
     for discussion in talk:
-        for number, row in enumerate(discussion.notes):
-            note(console, row, tags=() if number else _tags(row, discussion), indent=6 if number else 2)
+        answers(console, discussion)
+
+
+def answers(console: "Console", discussion: Discussion) -> None:
+    for number, row in enumerate(discussion.notes):
+        note(console, row, tags=() if number else _tags(row, discussion), indent=6 if number else 2)
 
 
 def note(console: "Console", row: Row, *, tags: Iterable[str] = (), indent: int = 2, mark: bool = False) -> None:

@@ -88,8 +88,8 @@ def show_thread(id_: str) -> Answer:
         resolved = {True: "Yes", False: "No", None: ""}[thread["is_resolved"]]
         turn = [("Resolved", resolved), ("Waiting on", thread["waiting_on"]), ("URL", thread["url"])]
         page.facts(console, turn)
-        for number, each in enumerate(note for note in said if not note["is_system"]):
-            page.note(console, each, indent=2 if number == 0 else 6)
+        by_people = [note for note in said if not note["is_system"]]
+        page.answers(console, Discussion(thread_id, thread["is_resolved"], thread["waiting_on"], by_people))
 
     return Answer({**thread, "notes": said}, shown)
 

@@ -7,6 +7,7 @@ import click
 import duckdb
 
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering, console
+from pipelines.ask.filters import MOST
 from pipelines.ask.published import published
 from pipelines.screen import safe
 
@@ -17,7 +18,7 @@ JSON_INTEGERS = range(-(2**63), 2**64)
 
 @click.command()
 @click.argument("query")
-@click.option("--limit", default=40, show_default=True, type=click.IntRange(1), help="Rows to show at the most.")
+@click.option("--limit", default=40, show_default=True, type=click.IntRange(1, MOST), help="Rows to show at the most.")
 @answering
 def sql(query: str, limit: int) -> Answer:
     """Ask the published warehouse one QUERY, read-only: `earshot sql "FROM feedback.events LIMIT 5"`."""
