@@ -11,6 +11,7 @@ import pytest
 
 from pipelines import settings
 from pipelines.demo import demo_sources
+from pipelines.demo.web import Request, Response
 from pipelines.shadow import DELETED, Difference, in_doubt, verify
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
@@ -73,6 +74,19 @@ def test_what_could_not_be_read_is_not_called_deleted(own: Reader) -> None:
     verdict = verify(own.home, sources, Options(keep_payloads=False))
     assert verdict.exit_code == 3 and [problem.scope for _, problem in verdict.problems] == ["lantern/charts"]
     assert verdict.differences == []
+
+
+def test_a_list_that_fails_today_leaves_its_words_in_doubt(own: Reader) -> None:
+    """The merge requests were read, the issues beside them were not: none of these is called gone."""
+    sources = gitlab()
+
+    def no_issues(request: Request) -> Response | None:
+        return Response(403, {"message": "403 Forbidden"}) if request.path.endswith("/issues") else None
+
+    sources[0].app.switches.fault = no_issues
+    verdict = verify(own.home, sources, Options(keep_payloads=False))
+    assert verdict.exit_code == 3 and {problem.surface for _, problem in verdict.problems} == {"issues"}
+    assert verdict.read > 50 and verdict.differences == []
 
 
 @pytest.mark.parametrize(
