@@ -2,6 +2,8 @@
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,9 +41,9 @@ def verify(sources: tuple[str, ...]) -> Answer:
     from pipelines.shadow import verify as compare
     from pipelines.sync import Options
 
-    logging.getLogger("earshot").setLevel(logging.ERROR)  # what went wrong is part of the answer
     settings, config = load(Path.cwd())
-    verdict = compare(place, configured(settings, config, sources), Options(keep_payloads=False))
+    with _quiet():
+        verdict = compare(place, configured(settings, config, sources), Options(keep_payloads=False))
     data = {
         "utterances": verdict.read, "requests": verdict.requests,
         "differences": [asdict(each) for each in verdict.differences],
@@ -51,6 +53,18 @@ def verify(sources: tuple[str, ...]) -> Answer:
         ],
     }  # fmt: skip
     return Answer(data, lambda console: show(console, verdict), exit_code=verdict.exit_code)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What goes wrong is part of the answer, and need not be told twice."""
+    log = logging.getLogger("earshot")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def show(console: "Console", verdict: "Verdict") -> None:
