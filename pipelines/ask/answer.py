@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FAILED", "USAGE", "Answer", "Refusal", "answering", "console"]
 
 FAILED, USAGE = 1, 2
-WIDTH_IN_A_PIPE = 160  # nobody's window is that narrow or wide: whoever reads on is a program or a file
+WIDTH_IN_A_PIPE = 160  # whoever reads on there is a program or a file
 
 
 class Refusal(Exception):
