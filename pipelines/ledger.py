@@ -2,9 +2,11 @@
 must survive every crash; `ops.*` in the warehouse mirrors it as of the last publish.
 """
 
+import asyncio
+import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,13 +21,15 @@ from sources.reading import Problem, Quarantined
 __all__ = ["MIRRORED", "Ledger"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
+HEARTBEAT = 5.0  # seconds
 MANY = 50  # scopes of one surface, above which those without news share one row of a run
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     run_id INTEGER PRIMARY KEY, started_at TEXT NOT NULL, finished_at TEXT, status TEXT NOT NULL, exit_code INTEGER,
     mode TEXT NOT NULL, sources TEXT NOT NULL, phase TEXT, requests INTEGER, not_modified INTEGER, rows_new INTEGER,
-    rows_replayed INTEGER, packages INTEGER, published_bytes INTEGER, seconds REAL, error TEXT
+    rows_replayed INTEGER, packages INTEGER, published_bytes INTEGER, seconds REAL, error TEXT, pid INTEGER,
+    heartbeat_at TEXT, detail TEXT
 );
 CREATE TABLE IF NOT EXISTS requests (
     run_id INTEGER NOT NULL, source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL, surface TEXT NOT NULL,
@@ -69,21 +73,41 @@ class Ledger:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.executescript(SCHEMA)
+            _add_columns(connection)
             yield cls(connection)
         finally:
             connection.close()
 
-    def begin(self, mode: str, sources: Iterable[str]) -> int:
-        """A new run. A run still called running is one that was killed: the lock says nobody holds it."""
-        self.connection.execute(
-            "UPDATE runs SET status = 'killed', finished_at = ? WHERE status = 'running'", (_now(),)
-        )
+    def begin(self, mode: str, sources: Iterable[str], **columns: object) -> int:
+        """A new run. A run still called running whose process is gone was killed."""
+        silent = pendulum.now("UTC").subtract(seconds=int(HEARTBEAT * 24)).to_iso8601_string()
+        for row in self.connection.execute("SELECT * FROM runs WHERE status = 'running'").fetchall():
+            if row["pid"] is None or row["heartbeat_at"] < silent or not _is_alive(row["pid"]):
+                self.note(row["run_id"], status="killed", finished_at=_now())
         cursor = self.connection.execute(
-            "INSERT INTO runs (started_at, status, mode, sources) VALUES (?, 'running', ?, ?)",
-            (_now(), mode, orjson.dumps(list(sources)).decode()),
+            "INSERT INTO runs (started_at, heartbeat_at, status, mode, sources, pid)"
+            " VALUES (?1, ?1, 'running', ?2, ?3, ?4)",
+            (_now(), mode, orjson.dumps(list(sources)).decode(), os.getpid()),
         )
         assert cursor.lastrowid is not None
+        if columns:
+            self.note(cursor.lastrowid, **columns)
         return cursor.lastrowid
+
+    @asynccontextmanager
+    async def beating(self, run_id: int) -> AsyncIterator[None]:
+        """Says every few seconds that the run is alive."""
+
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(HEARTBEAT)
+                self.note(run_id, heartbeat_at=_now())
+
+        task = asyncio.create_task(beat())
+        try:
+            yield
+        finally:
+            task.cancel()
 
     def note(self, run_id: int, **columns: object) -> None:
         assignments = ", ".join(f"{name} = :{name}" for name in columns)
@@ -207,6 +231,24 @@ class Ledger:
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+
+def _add_columns(connection: sqlite3.Connection) -> None:
+    """Ledgers of earlier versions have fewer columns."""
+    known = {row["name"] for row in connection.execute("PRAGMA table_info(runs)")}
+    for name, kind in (("pid", "INTEGER"), ("heartbeat_at", "TEXT"), ("detail", "TEXT")):
+        if name not in known:
+            connection.execute(f"ALTER TABLE runs ADD COLUMN {name} {kind}")
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _gathered(told: list[Told]) -> list[Told]:

@@ -19,7 +19,8 @@ Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call
 GROWING = {
     "runs": "run_id BIGINT, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, status VARCHAR, exit_code INTEGER,"
     " mode VARCHAR, sources VARCHAR, phase VARCHAR, requests BIGINT, not_modified BIGINT, rows_new BIGINT,"
-    " rows_replayed BIGINT, packages BIGINT, published_bytes BIGINT, seconds DOUBLE, error VARCHAR",
+    " rows_replayed BIGINT, packages BIGINT, published_bytes BIGINT, seconds DOUBLE, error VARCHAR,"
+    " pid BIGINT, heartbeat_at TIMESTAMPTZ, detail VARCHAR",
     "requests": "run_id BIGINT, source VARCHAR, scope VARCHAR, scope_name VARCHAR, surface VARCHAR, requests BIGINT,"
     " pages BIGINT, fetched BIGINT, new BIGINT, replayed BIGINT, not_modified BIGINT, retries BIGINT, bytes BIGINT,"
     " waited_seconds DOUBLE, lag_seconds DOUBLE",
@@ -72,6 +73,11 @@ def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> No
     """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     for table, columns in {**GROWING, **WHOLE, "cursors": CURSORS}.items():
+        held = connection.execute(
+            "SELECT count(*) FROM duckdb_columns() WHERE schema_name = 'ops' AND table_name = ?", [table]
+        ).fetchone()
+        if held and held[0] not in (0, columns.count(",") + 1):  # of an earlier version: mirrored anew
+            connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")
     _insert(connection, "authors", [(login,) for login in authors])

@@ -7,18 +7,57 @@ import os
 import signal
 import sys
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipelines.screen import Plain, progress, summary
-from pipelines.settings import configured, load
+from pipelines.settings import EarshotConfig, configured, load
 from pipelines.warehouse import Home, Locked
-from sources.config import ConfigError
+from sources.config import ConfigError, Settings
+
+if TYPE_CHECKING:
+    from pipelines.sync import Options
 
 __all__ = ["main"]
 
 USAGE, LOCKED, CANCELLED = 2, 4, 130
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line."""
+
+    sources: tuple[str, ...]
+    demo: bool
+    full: bool
+    sweep: bool
+    every: str | None
+    as_json: bool
+    project: str
+    issue: tuple[int, ...]
+    mr: tuple[int, ...]
+    pr: tuple[int, ...]
+    preflight_only: bool
+    dry_run: bool
+
+    @property
+    def has_targets(self) -> bool:
+        return bool(self.issue or self.mr or self.pr)
+
+    def check(self) -> None:
+        """Options that make no sense together."""
+        for name in ("full", "sweep", "every"):
+            if self.has_targets and getattr(self, name):
+                raise ConfigError(f"--{name} reads lists; --issue, --mr and --pr read only what they name")
+        for name in ("preflight_only", "dry_run"):
+            if getattr(self, name) and not self.has_targets:
+                raise ConfigError(f"--{name.replace('_', '-')} needs targets: --issue, --mr or --pr")
+
+
+NUMBER = click.IntRange(min=1)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,17 +65,24 @@ USAGE, LOCKED, CANCELLED = 2, 4, 130
 @click.option("--demo", is_flag=True, help="Read the demo world: no network, no tokens. Keeps its data in <data>/demo.")
 @click.option("--full", is_flag=True, help="Forget all cursors and read everything again; rows are merged.")
 @click.option("--sweep", is_flag=True, help="Also do the slow checks now: counts, deletions.")
+@click.option(
+    "-p", "--project", default="", help="Only this repository, project or account; of targets: where they are."
+)
+@click.option("--issue", type=NUMBER, multiple=True, help="Only this issue, now. Repeatable.")
+@click.option("--mr", type=NUMBER, multiple=True, help="Only this merge request, now. Repeatable.")
+@click.option("--pr", type=NUMBER, multiple=True, help="Only this pull request, now. Repeatable.")
+@click.option("--preflight-only", is_flag=True, help="Look whether the targets are there; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Say what would be asked for; no network, nothing written.")
 @click.option("--every", metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout; logs go to stderr.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every scan.")
-def main(
-    sources: tuple[str, ...], demo: bool, full: bool, sweep: bool, every: str | None, as_json: bool, verbose: bool
-) -> None:
+def main(verbose: bool, **options: Any) -> None:
     """Read what is new on all configured SOURCES into the warehouse, once.
 
     \b
     Exit codes: 0 all done, 1 failed, 2 wrong usage or configuration,
-    3 some scopes failed and the rest landed, 4 another run holds the lock.
+    3 some scopes failed and the rest landed, 4 another run holds the lock,
+    6 a named target cannot be read, nothing was written.
     """
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
@@ -44,10 +90,12 @@ def main(
     )
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    screen = progress(as_json)
+    asked = Asked(**options)
+    screen = progress(asked.as_json)
     try:
-        period = _seconds(every) if every else None
-        sys.exit(_cancellable(_runs(sources, demo, full, sweep, period, as_json, screen)))
+        asked.check()
+        period = _seconds(asked.every) if asked.every else None
+        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, period, screen)))
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
     except OSError as error:
@@ -56,35 +104,62 @@ def main(
         sys.exit(screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED))
 
 
-async def _runs(
-    names: tuple[str, ...], demo: bool, full: bool, sweep: bool, period: float | None, as_json: bool, screen: Plain
-) -> int:
-    """One run, or one after the other until told to stop."""
-    from pipelines.sync import Options, sync
+async def _named(asked: Asked, screen: Plain) -> int:
+    """Only the named issues, merge requests and pull requests."""
+    from pipelines.choice import target_place, targets
+    from pipelines.surgical import Order, operate
+    from pipelines.surgical_screen import plan, show
 
     settings, config = load(Path.cwd())
-    home = Home(_data(config.data_dir, demo))
-    options = Options(
-        full=full, sweep=sweep, sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours,
-        authors=config.authors,
-        keep_payloads=config.keep_payloads,
-    )  # fmt: skip
-    while True:
-        if demo:
-            from pipelines.demo import demo_sources
+    home = Home(_data(config.data_dir, asked.demo))
+    wanted = targets(asked.issue, asked.mr, asked.pr)
+    connected, place = target_place(_connected(asked, settings, config, home), wanted, asked.project)
+    order = Order(connected, place, wanted, config.entity_timeout_seconds, asked.preflight_only)
+    if asked.dry_run:
+        plan([order], as_json=asked.as_json)
+        return 0
+    with screen.watching() as watch:
+        surgery = await operate(home, order, _options(asked, config), watch)
+    show(surgery, as_json=asked.as_json)
+    return surgery.exit_code
 
-            number = _demo_run(home)
-            connected = [s for s in demo_sources(number) if not names or s.source.name in names]
-        else:
-            connected = configured(settings, config, names)  # type: ignore[assignment]
+
+async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
+    """One run, or one after the other until told to stop."""
+    from pipelines.choice import narrowed
+    from pipelines.sync import sync
+
+    settings, config = load(Path.cwd())
+    home = Home(_data(config.data_dir, asked.demo))
+    while True:
+        connected = _connected(asked, settings, config, home)
+        if asked.project:
+            connected = narrowed(connected, asked.project)
         with screen.watching() as watch:
-            report = await sync(home, connected, options, watch)
-        if demo:
-            (home.path / "demo-run").write_text(str(number + 1), encoding="utf-8")
-        summary(report, home, as_json=as_json, demo=demo)
+            report = await sync(home, connected, _options(asked, config), watch)
+        if asked.demo:
+            (home.path / "demo-run").write_text(str(_demo_run(home) + 1), encoding="utf-8")
+        summary(report, home, as_json=asked.as_json, demo=asked.demo)
         if period is None:
             return report.exit_code
         await asyncio.sleep(period)
+
+
+def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Home) -> list[Any]:
+    if asked.demo:
+        from pipelines.demo import demo_sources
+
+        return [s for s in demo_sources(_demo_run(home)) if not asked.sources or s.source.name in asked.sources]
+    return list(configured(settings, config, asked.sources))
+
+
+def _options(asked: Asked, config: EarshotConfig) -> "Options":
+    from pipelines.sync import Options
+
+    return Options(
+        full=asked.full, sweep=asked.sweep, sweep_hours=config.sweep_hours,
+        safe_backfill_hours=config.safe_backfill_hours, authors=config.authors, keep_payloads=config.keep_payloads,
+    )  # fmt: skip
 
 
 def _cancellable(run: Coroutine[object, object, int]) -> int:

@@ -24,6 +24,7 @@ class EarshotConfig:
     max_retries: int = 3
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
+    entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
     keep_payloads: bool = True
 
@@ -31,8 +32,9 @@ class EarshotConfig:
         for name, least in (("max_retries", 0), ("sweep_hours", 0), ("safe_backfill_hours", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"[earshot] {name}: at least {least}")
-        if self.timeout_seconds <= 0:
-            raise ConfigError("[earshot] timeout_seconds: more than 0")
+        for name in ("timeout_seconds", "entity_timeout_seconds"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"[earshot] {name}: more than 0")
 
 
 @dataclass(frozen=True)

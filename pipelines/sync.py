@@ -32,7 +32,7 @@ from sources.http import Api
 from sources.reading import Problem, Reading, Source
 from sources.record import Row, fingerprint
 
-__all__ = ["Connected", "Options", "sync"]
+__all__ = ["Connected", "Options", "Run", "sync"]
 
 log = logging.getLogger("earshot.sync")
 
@@ -68,8 +68,9 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
         run = Run(home, ledger, run_id, options, worker, watch)
         report = Report(run_id, [])
         try:
-            report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
-            await run.publish(report)
+            async with ledger.beating(run_id):
+                report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
+                await run.publish(report)
         except (PublishError, models.CheckFailed, duckdb.Error) as error:
             report.error = str(error).splitlines()[0][:300]
         except asyncio.CancelledError:

@@ -10,7 +10,7 @@ Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions p
 
 import logging
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from pendulum import DateTime
@@ -79,6 +79,10 @@ class Bluesky:
         if self._names is None:
             self._names = names_in(self.config.actors, self.config.actors_file)
         return self._names
+
+    def only(self, names: list[str]) -> "Bluesky":
+        """This source, with less to read."""
+        return replace(self, config=replace(self.config, actors=names, actors_file=""), _names=None)
 
     async def read(self, reading: Reading) -> None:
         accounts = await resolve(reading, self.scopes())

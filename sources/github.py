@@ -11,7 +11,7 @@ Tables  repositories (id), issues (id; pull requests are issues too), openers, i
 
 import re
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from pendulum import DateTime
@@ -20,14 +20,16 @@ from sources import github_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import Found, follow
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
-from sources.github_repository import comment_rows, issue_rows, look_up, review_comment_rows
+from sources.github_repository import comment_rows, issue_rows, look_up, place_of, review_comment_rows
 from sources.github_settle import SUSPECTS, retry, settle
 from sources.github_tables import TABLES
+from sources.github_target import HELD, fetch
 from sources.http import Failure
 from sources.paging import Ask
 from sources.place import Place, sight_by
 from sources.reading import Batch, Reading, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.target import Fetched, Target
 
 __all__ = ["Github", "GithubConfig"]
 
@@ -72,6 +74,8 @@ class Github:
     name: str = "github"
     tables: tuple[Table, ...] = TABLES
     suspects: str = SUSPECTS
+    target_kinds: tuple[str, ...] = ("issue", "pr")
+    held: str = HELD
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property
@@ -94,6 +98,20 @@ class Github:
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
         return {"floor": self.config.floor}
+
+    @property
+    def default_place(self) -> str:
+        return ""
+
+    def only(self, names: list[str]) -> "Github":
+        """This source, with less to read."""
+        return replace(self, config=replace(self.config, repos=names))
+
+    async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
+        return place_of(scope, name, reading.api.now, reading) if scope else await look_up(reading, name)
+
+    async def fetch(self, place: Place, target: Target) -> Fetched:
+        return await fetch(place, target)
 
     async def _repository(self, reading: Reading, name: str) -> None:
         try:

@@ -15,7 +15,7 @@ from sources.place import Place, known_place
 from sources.reading import Batch, Reading
 from sources.record import Json, Row, Unreadable, fingerprint
 
-__all__ = ["comment_rows", "issue_rows", "look_up", "review_comment_rows"]
+__all__ = ["comment_rows", "issue_rows", "look_up", "place_of", "review_comment_rows"]
 
 log = logging.getLogger("earshot.github")
 
@@ -28,12 +28,12 @@ async def look_up(reading: Reading, name: str) -> Place:
     tally = reading.tally("repositories", key)
     answer = await reading.api.get(f"/repos/{name}", etag=known.get("etag"), tally=tally)
     if answer.not_modified:
-        repository = _place(str(known["id"]), str(known["name"]), answer.date, reading)
+        repository = place_of(str(known["id"]), str(known["name"]), answer.date, reading)
     else:
         row = _identity(name, answer)
         if known and known["id"] != row["id"]:
             log.warning("%s is now another repository (id %s, was %s); both are kept", name, row["id"], known["id"])
-        repository = _place(str(row["scope"]), str(row["repo"]), answer.date, reading)
+        repository = place_of(str(row["scope"]), str(row["repo"]), answer.date, reading)
         shown = fingerprint([row[column] for column in ("repo", "is_private", "is_archived")])
         news = {"repositories": [row]} if known.get("shown") != shown or known.get("id") != row["id"] else {}
         cursor: Json = {"id": row["id"], "name": row["repo"], "shown": shown, "etag": answer.etag}
@@ -42,7 +42,7 @@ async def look_up(reading: Reading, name: str) -> Place:
     return repository
 
 
-def _place(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
+def place_of(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
     return Place(
         scope, name, f"/repos/{name}", now, reading, lambda at: {"since": at.format("YYYY-MM-DD[T]HH:mm:ss[Z]")}
     )

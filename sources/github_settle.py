@@ -20,7 +20,7 @@ from sources.place import Place, sight_by
 from sources.reading import Batch, quarantine_key, side_by_side
 from sources.record import Json, Row, integer
 
-__all__ = ["SUSPECTS", "retry", "settle"]
+__all__ = ["SUSPECTS", "comments", "listed", "marks", "retry", "reviews", "settle"]
 
 AT_ONCE = 10
 Shaped = dict[str, list[Row]]
@@ -108,20 +108,20 @@ async def comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The whole thread again: what is listed is kept, what we hold and is not listed is gone."""
     number = integer(suspect["number"])
     try:
-        found = await _listed(repo, f"issues/{number}/comments")
+        found = await listed(repo, f"issues/{number}/comments")
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
         async for batch in issue(repo, suspect):
             yield batch
         return
-    listed = {integer(item["id"]) for item in found if isinstance(item.get("id"), int)}
+    there = {integer(item["id"]) for item in found if isinstance(item.get("id"), int)}
     check = {
         "parent_key": rows.parent_key(repo.scope, number), "scope": repo.scope, "number": number,
-        "remote_count": suspect["remote_count"], "listed_count": len(listed), "checked_at": repo.now,
+        "remote_count": suspect["remote_count"], "listed_count": len(there), "checked_at": repo.now,
     }  # fmt: skip
-    marks = _marks(repo, "issue_comment", number, _ids(suspect, "ids") - listed, _ids(suspect, "marked") & listed)
-    yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": marks, "thread_checks": [check]})
+    deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids") - there, _ids(suspect, "marked") & there)
+    yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": deletions, "thread_checks": [check]})
 
 
 async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
@@ -140,16 +140,16 @@ async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
 async def reviews(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The sweep's look at an open pull request: reviews edited, dismissed or gone without its time moving."""
     number = integer(suspect["number"])
-    found = await _listed(repo, f"pulls/{number}/reviews")
-    listed = {item["id"] for item in found}
+    found = await listed(repo, f"pulls/{number}/reviews")
+    there = {item["id"] for item in found}
     shaped = repo.reading.shape(
         repo.scope, "reviews", [item for item in found if item.get("state") != "PENDING"],
         lambda review: rows.review_row(review, repo.scope, repo.name, number, repo.now),
     )  # fmt: skip
-    gone = _ids(suspect, "ids") - {integer(id_) for id_ in listed}
+    gone = _ids(suspect, "ids") - {integer(id_) for id_ in there}
     latest = [rows.latest_row("review", review) for review in shaped]
-    marks = _marks(repo, "review", number, gone, set())
-    yield Batch("rechecks", repo.scope, {"reviews": shaped, "latest_versions": latest, "deletions": marks})
+    deletions = marks(repo, "review", number, gone, set())
+    yield Batch("rechecks", repo.scope, {"reviews": shaped, "latest_versions": latest, "deletions": deletions})
 
 
 async def issue(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
@@ -176,7 +176,7 @@ async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """Absent from the complete list that the sweep has just read."""
     gone = _ids(suspect, "ids")
     yield Batch(
-        "rechecks", repo.scope, {"deletions": _marks(repo, "review_comment", integer(suspect["number"]), gone, set())}
+        "rechecks", repo.scope, {"deletions": marks(repo, "review_comment", integer(suspect["number"]), gone, set())}
     )
 
 
@@ -197,12 +197,12 @@ TASKS = {
 }  # fmt: skip
 
 
-async def _listed(repo: Place, path: str) -> list[Json]:
+async def listed(repo: Place, path: str) -> list[Json]:
     sight = sight_by(lambda item: repr(item))
     return [item async for page in walk(repo.asks("rechecks", path), sight, seeks=False) for item in page.items]
 
 
-def _marks(repo: Place, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:
+def marks(repo: Place, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:
     mark = (kind, repo.scope, number, repo.now)
     return [
         *(rows.deletion_row(mark[0], id_, *mark[1:], "no longer listed") for id_ in sorted(gone)),

@@ -10,7 +10,7 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
 
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -20,11 +20,13 @@ from sources import gitlab_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import follow
 from sources.gitlab_tables import TABLES
+from sources.gitlab_target import HELD, fetch
 from sources.gitlab_threads import DUE, settle
 from sources.http import Answer, Failure
 from sources.place import Place, known_place, sight_by
 from sources.reading import Batch, Payload, Reading, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.target import Fetched, Target
 
 __all__ = ["Gitlab", "GitlabConfig"]
 
@@ -78,6 +80,8 @@ class Gitlab:
     name: str = "gitlab"
     tables: tuple[Table, ...] = TABLES
     suspects: str = DUE
+    target_kinds: tuple[str, ...] = ("issue", "mr")
+    held: str = HELD
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property
@@ -104,6 +108,20 @@ class Gitlab:
             if place and surface in KINDS:
                 jobs.append(reading.surface("rechecks", place.scope, again(place, surface, str(record["raw"]))))
         await side_by_side(jobs, self.config.dependent_concurrency)
+
+    @property
+    def default_place(self) -> str:
+        return self.config.default_project
+
+    def only(self, names: list[str]) -> "Gitlab":
+        """This source, with less to read."""
+        return replace(self, config=replace(self.config, projects=names))
+
+    async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
+        return _place(scope, name, reading.api.now, reading) if scope else await look_up(reading, name)
+
+    async def fetch(self, place: Place, target: Target) -> Fetched:
+        return await fetch(place, target, self.config)
 
     async def _project(self, reading: Reading, name: str) -> None:
         try:

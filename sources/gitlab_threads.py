@@ -29,7 +29,9 @@ from sources.record import Json, Row, Unreadable, fingerprint, flag, instant, in
 if TYPE_CHECKING:
     from sources.gitlab import GitlabConfig
 
-__all__ = ["DUE", "is_due", "is_settled", "settle"]
+__all__ = [
+    "DEPENDENTS", "DUE", "NO_TOKEN", "OF_MERGE_REQUESTS", "Due", "due_of", "is_due", "is_settled", "settle",
+]  # fmt: skip
 
 NO_TOKEN = Failure("AUTH_FAILED", "discussions need a token, also on public projects; set GITLAB_TOKEN (read_api)")
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
@@ -115,7 +117,7 @@ async def settle(places: Mapping[str, Place], suspects: list[Row], config: "Gitl
         place = places.get(str(suspect["scope"]))
         if place is None:
             continue
-        due = _due(place, suspect, config)
+        due = due_of(place, suspect, config)
         if suspect["is_missing"]:
             jobs.append(_one(due, "presence", presence))
             continue
@@ -220,7 +222,7 @@ def _sight(item: Json) -> Sighting:
     return Sighting(item.get("id") or item.get("new_path") or shown, shown, None)
 
 
-def _due(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
+def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
     parent = Parent(place.scope, place.name, str(suspect["kind"]), integer(suspect["number"]))
     moved = suspect["updated_at"]
     assert hasattr(moved, "isoformat")
@@ -298,3 +300,4 @@ DEPENDENTS: dict[str, tuple[str | None, Dependent]] = {
     "threads": (None, threads), "events": ("fetch_resource_events", resource_events),
     "closes": ("fetch_closes_issues", closes_issues), "diffs": ("fetch_diffs", diffs),
 }  # fmt: skip
+OF_MERGE_REQUESTS = {"closes", "diffs"}

@@ -26,7 +26,7 @@ __all__ = ["Answer", "Api", "Failure", "Params", "Tally", "connect"]
 log = logging.getLogger("earshot.http")
 
 Params = Mapping[str, str | int | list[str]]
-Code = Literal["AUTH_FAILED", "NOT_FOUND", "RATE_LIMITED", "TIMEOUT", "FETCH_ERROR"]
+Code = Literal["AUTH_FAILED", "NOT_FOUND", "RATE_LIMITED", "TIMEOUT", "PROJECT_MISMATCH", "FETCH_ERROR"]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 MAX_PAUSE = 90.0  # a limit that ends sooner is waited for

@@ -70,6 +70,16 @@ def test_what_fails_is_named_with_what_to_do(own: Reader) -> None:
     assert own.json("status", "--check", "--interval", "1h")["ok"] is False
 
 
+def test_named_targets_make_nothing_fresh_and_nothing_sick(own: Reader) -> None:
+    """A surgical run reads what somebody named: done or failed, it says nothing of the rest."""
+    with Ledger.open(own.home.control) as ledger:
+        ledger.finish(ledger.begin("surgical", ["github"]), "failed", 6, error="NOT_FOUND")
+        assert codes(own, "--interval", "1h") == set()
+        ledger.finish(ledger.begin("surgical", ["github"]), "done", 0)
+        ledger.connection.execute("UPDATE runs SET finished_at = '2026-01-01T00:00:00Z' WHERE mode = 'bulk'")
+    assert codes(own, "--interval", "1h") == {"STALE"}
+
+
 def test_what_is_missing_is_counted(own: Reader) -> None:
     """A thread that lacks a comment, a list read in part: incomplete, by name."""
     with duckdb.connect(str(own.home.published)) as connection:

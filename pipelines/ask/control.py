@@ -13,6 +13,7 @@ __all__ = ["Control", "Held", "read_control", "read_held"]
 
 PATIENCE = 10.0
 LAST_RUNS = 5
+READS_ALL = "mode IN ('bulk', 'full', 'sweep')"
 
 LAGS = """
 SELECT r.source, r.scope, r.surface, r.lag_seconds FROM requests AS r
@@ -54,7 +55,8 @@ class Control:
     """Always as of now."""
 
     runs: list[Row]
-    last_finished: Row | None  # that landed what it could
+    last: Row | None  # that was to read all, not only what somebody named
+    last_finished: Row | None  # of these, that landed what it could
     failures: list[Row]
     quarantine: list[Row]
     quotas: dict[str, Any]
@@ -104,10 +106,14 @@ def _read(connection: sqlite3.Connection) -> Control:
         return [dict(row) for row in connection.execute(query, values)]
 
     connection.execute("BEGIN")  # one moment for all of it
-    finished = rows("SELECT * FROM runs WHERE status IN ('done', 'partial') ORDER BY run_id DESC LIMIT 1")
+    last = rows(f"SELECT * FROM runs WHERE {READS_ALL} ORDER BY run_id DESC LIMIT 1")
+    finished = rows(
+        f"SELECT * FROM runs WHERE {READS_ALL} AND status IN ('done', 'partial') ORDER BY run_id DESC LIMIT 1"
+    )
     facts = rows("SELECT name, value FROM facts WHERE name LIKE 'quota %'")
     return Control(
         runs=rows("SELECT * FROM runs ORDER BY run_id DESC LIMIT ?", LAST_RUNS),
+        last=last[0] if last else None,
         last_finished=finished[0] if finished else None,
         failures=rows(FAILURES),
         quarantine=rows(QUARANTINE),

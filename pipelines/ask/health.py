@@ -53,7 +53,7 @@ def judge(control: Control, held: Held, interval: int) -> list[Trouble]:
 
 def _freshness(control: Control, held: Held, limit: int) -> list[Trouble]:
     found = []
-    last = control.runs[0] if control.runs else None
+    last = control.last
     if last and last["status"] in ("failed", "killed"):
         why = f": {last['error']}" if last["error"] else ""
         found.append(Trouble("FAILED_RUN", f"the last run {last['status']}{why}", "run `earshot sync -v` and read on"))

@@ -1,0 +1,285 @@
+"""A surgical run: named issues, merge requests and pull requests, fresh now.
+
+preflight → ingest → dependents → publish. The preflight asks for all targets without the lock, so that a scheduled run
+is not disturbed, and collects every failure: if one target is missing nothing is written. While it was on its way a
+bulk run may have landed something newer; such a target is skipped, never overwritten: its `updated_at` here is later,
+or the same and it was seen after we asked. From here on the lock is held, so no bulk run can come in between.
+
+What hangs on the targets is read best effort, each part under its own time limit, and lands in the same package as they
+do: readers see all of it at once. No list's cursor moves; the watermarks of what was touched do, since they are rows.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import duckdb
+import orjson
+
+from pipelines.ledger import Ledger
+from pipelines.report import Report, SourceReport, Watch, totals
+from pipelines.sync import Connected, Options, Run
+from pipelines.warehouse import Home, Locked, PublishError
+from sources.http import Api, Failure
+from sources.place import Place
+from sources.reading import Batch, Reading
+from sources.record import Row
+from sources.target import Fetched, Target
+
+__all__ = ["MOST", "Order", "Outcome", "Surgery", "operate"]
+
+MOST = 100  # targets
+AT_ONCE = 10
+FAILED, PARTIAL, HELD, UNFIT, CANCELLED = 1, 3, 4, 6, 130
+
+
+@dataclass(frozen=True)
+class Order:
+    """What was asked for."""
+
+    connected: Connected
+    place: str  # the repository or project, as configured
+    targets: Sequence[Target]
+    timeout: float = 30.0
+    preflight_only: bool = False
+
+
+@dataclass
+class Outcome:
+    """What became of one target."""
+
+    target: Target
+    fetched: bool = False
+    ingested: bool = False
+    is_stale: bool = False
+    failures: list[tuple[str, Failure]] = field(default_factory=list)  # stage, why
+
+
+@dataclass
+class Surgery:
+    """The whole run, for people and programs."""
+
+    order: Order
+    run_id: int = 0
+    exit_code: int = 0
+    outcomes: dict[Target, Outcome] = field(default_factory=dict)
+    timings_ms: dict[str, int] = field(default_factory=dict)
+    report: Report | None = None
+    error: str | None = None
+
+    @property
+    def completion(self) -> str:
+        if self.exit_code not in (0, PARTIAL):
+            return "failed"
+        if self.order.preflight_only:
+            return "preflight_only"
+        if all(outcome.is_stale for outcome in self.outcomes.values()):
+            return "skipped_stale"
+        return "partial" if self.exit_code == PARTIAL else "complete"
+
+    @property
+    def failures(self) -> list[tuple[Target, str, Failure]]:
+        return [(o.target, stage, why) for o in self.outcomes.values() for stage, why in o.failures]
+
+    def counters(self) -> dict[str, object]:
+        told = self.outcomes.values()
+        return {
+            "targets": [str(target) for target in self.outcomes], "place": self.order.place,
+            "fetched": sum(o.fetched for o in told), "ingested": sum(o.ingested for o in told),
+            "skipped_stale": sum(o.is_stale for o in told), "failures": len(self.failures),
+            "completion_status": self.completion, "stage_timings_ms": self.timings_ms,
+        }  # fmt: skip
+
+
+async def operate(home: Home, order: Order, options: Options, watch: Watch | None = None) -> Surgery:
+    """Runs the order. Its outcome is in what is returned, also when it failed; only a cancellation is raised."""
+    watch, started = watch or Watch(), time.monotonic()
+    home.create()
+    surgery = Surgery(order, outcomes={target: Outcome(target) for target in order.targets})
+    with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
+        named = [str(target) for target in order.targets]
+        surgery.run_id = run_id = ledger.begin(
+            "preflight" if order.preflight_only else "surgical", [order.connected.source.name], phase="preflight",
+            detail=orjson.dumps({"targets": named, "place": order.place}).decode(),
+        )  # fmt: skip
+        stages = _Stages(surgery, ledger, Run(home, ledger, run_id, options, worker, watch))
+        phase = "failed"
+        try:
+            async with ledger.beating(run_id):
+                await stages.run()
+            phase = "done" if surgery.exit_code in (0, PARTIAL) else "failed"
+        except Locked as locked:
+            surgery.error, surgery.exit_code = f"{locked}; nothing was written, try again when it is done", HELD
+        except (PublishError, duckdb.Error, Exception) as error:
+            surgery.error, surgery.exit_code = f"{type(error).__name__}: {str(error).splitlines()[0]:.300}", FAILED
+        except asyncio.CancelledError:
+            ledger.finish(run_id, "cancelled", CANCELLED, phase="cancelled", seconds=time.monotonic() - started)
+            raise
+        report = surgery.report or Report(run_id, [])
+        report.seconds = time.monotonic() - started
+        status = {0: "done", PARTIAL: "partial"}.get(surgery.exit_code, "failed")
+        failures = f"{len(surgery.failures)} failures in preflight" if phase == "failed" else None
+        ledger.finish(
+            run_id, status, surgery.exit_code, phase=phase, error=surgery.error or failures,
+            detail=orjson.dumps(surgery.counters()).decode(), **totals(report),
+        )  # fmt: skip
+    return surgery
+
+
+@dataclass
+class _Stages:
+    surgery: Surgery
+    ledger: Ledger
+    warehouse: Run
+
+    async def run(self) -> None:
+        order, connected = self.surgery.order, self.surgery.order.connected
+        async with connected.connect() as api:
+            reading = Reading(api, _nothing, {})
+            self.warehouse.watch.readings[connected.source.name] = reading
+            async with self._stage("preflight"):
+                fetched = await self._preflight(reading, api)
+            if self.surgery.failures:
+                self.surgery.exit_code = UNFIT
+                return
+            if order.preflight_only:
+                return
+            with self.warehouse.home.lock():
+                async with self._stage("ingest"):
+                    fresh, held = await self._fresh(fetched)
+                async with self._stage("dependents"):
+                    batches = await self._dependents(fresh, held)
+                async with self._stage("publish"):
+                    await self._publish(reading, [*(one.batch for one in fresh), *batches])
+        self.surgery.exit_code = PARTIAL if self.surgery.failures else 0
+
+    async def _preflight(self, reading: Reading, api: Api) -> list[Fetched]:
+        """All targets as they are now; failures are collected, not raised."""
+        source, gate = self.surgery.order.connected.source, asyncio.Semaphore(AT_ONCE)
+        try:
+            place: Place = await source.place(reading, self.surgery.order.place, self._known_scope())  # type: ignore[attr-defined]
+        except Failure as failure:
+            for outcome in self.surgery.outcomes.values():
+                outcome.failures.append(("preflight", failure))
+            return []
+
+        async def one(outcome: Outcome) -> Fetched | None:
+            try:
+                async with gate, asyncio.timeout(self.surgery.order.timeout):
+                    found: Fetched = await source.fetch(place, outcome.target)  # type: ignore[attr-defined]
+            except TimeoutError:
+                outcome.failures.append(("preflight", self._timed_out()))
+                return None
+            except Failure as failure:
+                outcome.failures.append(("preflight", failure))
+                return None
+            outcome.fetched = True
+            return found
+
+        found = await asyncio.gather(*map(one, self.surgery.outcomes.values()))
+        return [one for one in found if one]
+
+    async def _fresh(self, fetched: list[Fetched]) -> tuple[list[Fetched], Mapping[str, Row]]:
+        """Those that are no older than what the warehouse holds, and what it holds."""
+        held = await self.warehouse.work(self._held, [one.key for one in fetched])
+        fresh = []
+        for one in fetched:
+            ours = held.get(one.key)
+            if ours and (ours["updated_at"], ours["seen_at"] > one.seen_at) > (one.updated_at, False):
+                self.surgery.outcomes[one.target].is_stale = True
+            else:
+                fresh.append(one)
+        return fresh, held
+
+    async def _dependents(self, fresh: list[Fetched], held: Mapping[str, Row]) -> list[Batch]:
+        """What could be read in time; each part of each target fails alone."""
+        gate, batches = asyncio.Semaphore(AT_ONCE), list[Batch]()
+
+        async def read(one: Fetched, name: str) -> None:
+            outcome, found = self.surgery.outcomes[one.target], list[Batch]()
+            try:
+                async with gate, asyncio.timeout(self.surgery.order.timeout):
+                    async for batch in one.dependents[name](held.get(one.key, {})):
+                        found.append(batch)
+                batches.extend(found)
+            except TimeoutError:
+                outcome.failures.append((name, self._timed_out()))
+            except Failure as failure:
+                outcome.failures.append((name, failure))
+
+        await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
+        return batches
+
+    async def _publish(self, reading: Reading, batches: list[Batch]) -> None:
+        from pipelines.landing import Landing
+        from pipelines.payloads import Payloads
+
+        source, run = self.surgery.order.connected.source, self.warehouse
+        report = self.surgery.report = Report(self.surgery.run_id, [SourceReport(source.name, 1)])
+        if batches:
+            landing: Landing = await run.work(Landing.open, run.home, source.name, source.tables)
+            run.landings[source.name] = landing
+            self.ledger.learn("unpublished", str(self.surgery.run_id))
+            self.ledger.learn(f"due {source.name}", "unknown")
+            if run.options.keep_payloads:
+                payloads = [payload for batch in batches for payload in batch.payloads]
+                await run.work(Payloads(run.home.payloads).keep, source.name, payloads)
+            report.sources[0].packages = 1
+            report.sources[0].rows = _counted(batches)
+            await run.work(landing.land, batches)
+        for outcome in self.surgery.outcomes.values():
+            outcome.ingested = outcome.fetched and not outcome.is_stale
+        self._told(reading, report.sources[0])
+        await run.publish(report)
+
+    def _held(self, keys: list[str]) -> dict[str, Row]:
+        source, warehouse = self.surgery.order.connected.source, self.warehouse.home.warehouse
+        if not warehouse.exists():
+            return {}
+        with duckdb.connect(str(warehouse), read_only=True) as connection:
+            try:
+                found = connection.execute(source.held, {"keys": keys})  # type: ignore[attr-defined]
+            except duckdb.CatalogException:  # this source never landed anything
+                return {}
+            names = [column[0] for column in found.description or ()]
+            return {row[0]: dict(zip(names, row, strict=True)) for row in found.fetchall()}
+
+    def _known_scope(self) -> str | None:
+        """The id of the repository or project, where an earlier run learned it."""
+        called = self.ledger.scopes(self.surgery.order.connected.source.name)
+        wanted = self.surgery.order.place.casefold()
+        return next((scope for scope, name in called.items() if wanted in (name.casefold(), scope)), None)
+
+    def _told(self, reading: Reading, told: SourceReport) -> None:
+        tallies = reading.tallies.values()
+        told.requests, told.fetched = sum(t.requests for t in tallies), sum(t.fetched for t in tallies)
+        told.completed = sum(outcome.ingested for outcome in self.surgery.outcomes.values())
+        told.names = reading.names
+
+    def _timed_out(self) -> Failure:
+        return Failure("TIMEOUT", f"not read within {self.surgery.order.timeout:g} s (entity_timeout_seconds)")
+
+    @asynccontextmanager
+    async def _stage(self, name: str) -> AsyncIterator[None]:
+        started = time.monotonic()
+        self.ledger.note(self.surgery.run_id, phase=name, detail=orjson.dumps(self.surgery.counters()).decode())
+        self.warehouse.watch.at(name)
+        try:
+            yield
+        finally:
+            self.surgery.timings_ms[name] = round((time.monotonic() - started) * 1000)
+
+
+async def _nothing(batch: Batch) -> None:
+    """A look-up of the project has news of it too: the next bulk run lands them with their cursor."""
+
+
+def _counted(batches: list[Batch]) -> dict[str, int]:
+    rows: dict[str, int] = {}
+    for batch in batches:
+        for table, found in batch.rows.items():
+            rows[table] = rows.get(table, 0) + len(found)
+    return rows

@@ -1,0 +1,55 @@
+"""One named merge request or issue of GitLab, with all that hangs on it."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sources.gitlab_threads import DEPENDENTS, NO_TOKEN, OF_MERGE_REQUESTS, Due, due_of
+from sources.http import Failure
+from sources.place import Place
+from sources.reading import Batch
+from sources.target import Dependent, Fetched, Held, Target, moment
+
+if TYPE_CHECKING:
+    from sources.gitlab import GitlabConfig
+
+__all__ = ["HELD", "SURFACES", "fetch"]
+
+SURFACES = {"issue": "issues", "mr": "merge_requests"}
+HELD = """
+SELECT parent_key, updated_at, seen_at FROM gitlab.merge_requests WHERE parent_key IN (SELECT unnest($keys))
+UNION ALL SELECT parent_key, updated_at, seen_at FROM gitlab.issues WHERE parent_key IN (SELECT unnest($keys))
+"""
+
+
+async def fetch(place: Place, target: Target, config: "GitlabConfig") -> Fetched:
+    from sources.gitlab import KINDS, listed_rows, payloads
+
+    surface = SURFACES[target.kind]
+    path = f"{surface}/{target.number}"
+    answer = await place.get(surface, path)
+    place, found = replace(place, now=answer.date), place.record(path, answer)
+    if str(found.get("project_id")) != place.scope:
+        raise Failure("PROJECT_MISMATCH", f"{target} came back as one of project {found.get('project_id')!r:.40}")
+    rows = listed_rows(place, surface, [found])
+    if not rows[surface] or rows[surface][0]["number"] != target.number:
+        reasons = [record.reason for record in place.reading.quarantined.values()] or ["it is another one"]
+        raise Failure("FETCH_ERROR", f"{target} of {place.name} cannot be read: {reasons[-1]}")
+    row = rows[surface][0]
+    due = due_of(place, {**row, "kind": KINDS[surface]}, config)
+    dependents = {
+        name: _dependent(due, name, config)
+        for name, (switch, _) in DEPENDENTS.items()
+        if (switch is None or getattr(config, switch)) and (target.kind == "mr" or name not in OF_MERGE_REQUESTS)
+    }
+    batch = Batch(surface, place.scope, rows, payloads=payloads(surface, [found]))
+    return Fetched(target, str(row["parent_key"]), moment(row), place.now, batch, dependents)
+
+
+def _dependent(due: Due, name: str, config: "GitlabConfig") -> Dependent:
+    async def read(held: Held) -> AsyncIterator[Batch]:
+        if not config.token:
+            raise NO_TOKEN
+        yield await DEPENDENTS[name][1](due)
+
+    return read
