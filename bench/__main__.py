@@ -13,12 +13,12 @@ from collections.abc import Callable
 from importlib.metadata import version
 from platform import python_version
 
-from bench import bluesky, github, gitlab
+from bench import bluesky, github, gitlab, reader
 from bench.measure import BenchError
 from bench.outcome import Outcome
 
 BENCHES: dict[str, Callable[[bool], Outcome]] = {
-    "github": github.measure, "gitlab": gitlab.measure, "bluesky": bluesky.measure,
+    "github": github.measure, "gitlab": gitlab.measure, "bluesky": bluesky.measure, "reader": reader.measure,
 }  # fmt: skip
 
 

@@ -17,8 +17,8 @@ class Line:
     fastest: float
     cpu: float
     rss_mb: float
-    requests: int
-    not_modified: int
+    requests: int = 0  # none: it asks nobody
+    not_modified: int = 0
     at_once: int = 0
     rows: int = 0
     packages: int | None = None  # None: the floor knows no packages
@@ -67,9 +67,9 @@ COLUMNS: dict[str, Callable[[Line], str]] = {
     "x floor": lambda line: f"{line.ratio:.2f}" if line.ratio else "",
     "CPU s": lambda line: f"{line.cpu:.2f}",
     "peak MB": lambda line: f"{line.rss_mb:.0f}",
-    "requests": lambda line: f"{line.requests}",
-    "304": lambda line: f"{line.not_modified}",
-    "at once": lambda line: f"{line.at_once}",
+    "requests": lambda line: f"{line.requests or ''}",
+    "304": lambda line: f"{line.not_modified}" if line.requests else "",
+    "at once": lambda line: f"{line.at_once}" if line.requests else "",
     "rows": lambda line: f"{line.rows:,}" if line.rows else "",
     "rows/s": lambda line: f"{line.rows_per_second:,.0f}" if line.rows else "",
     "packages": lambda line: "" if line.packages is None else f"{line.packages}",

@@ -15,6 +15,7 @@ import orjson
 import pendulum
 
 from sources.http import Tally
+from sources.limits import Quota
 from sources.reading import Problem, Quarantined
 
 __all__ = ["MIRRORED", "Ledger"]
@@ -221,6 +222,12 @@ class Ledger:
     def fact(self, name: str) -> str | None:
         row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return str(row["value"]) if row else None
+
+    def learn_quota(self, source: str, quota: Quota) -> None:
+        """What the service last said is left, for whoever asks between runs."""
+        until = quota.reset_at and quota.reset_at.to_iso8601_string()
+        told = {"remaining": quota.remaining, "limit": quota.limit, "reset_at": until, "told_at": _now()}
+        self.learn(f"quota {source}", orjson.dumps(told).decode())
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

@@ -14,6 +14,7 @@ from pipelines.ledger import Ledger
 __all__ = ["Cursors", "mirror", "mirror_cursors", "prepare"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
+Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
 
 GROWING = {
     "runs": "run_id BIGINT, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, status VARCHAR, exit_code INTEGER,"
@@ -52,15 +53,19 @@ def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, s
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"))
 
 
-def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, names: Mapping[str, str]) -> None:
-    """What `dlt pipeline earshot_… info` shows, in SQL: written after the rows that the cursors vouch for."""
-    connection.execute(f"CREATE OR REPLACE TABLE ops.cursors ({CURSORS})")
+def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, names: Names) -> None:
+    """What `dlt pipeline earshot_… info` shows, in SQL: written after the rows that the cursors vouch for. Sources that
+    this run did not read keep what they had; a place that could not be asked for its name keeps the one it had.
+    """
+    held = connection.execute("SELECT DISTINCT source, scope, scope_name FROM ops.cursors").fetchall()
+    known = {(source, scope): name for source, scope, name in held}
     rows = [
-        (source, surface, scope, names.get(scope.partition("/")[0], scope), *_shown(cursor))
+        (source, surface, scope, _name(names, known, source, scope), *_shown(cursor))
         for source, surfaces in cursors.items()
         for surface, scopes in surfaces.items()
         for scope, cursor in scopes.items()
     ]
+    connection.executemany("DELETE FROM ops.cursors WHERE source = ?", [[source] for source in cursors] or [[None]])
     _insert(connection, "cursors", rows)
 
 
@@ -76,6 +81,12 @@ def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> No
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")
     _insert(connection, "authors", [(login,) for login in authors])
+
+
+def _name(names: Names, known: Mapping[tuple[str, str], str], source: str, scope: str) -> str:
+    """Ids are a service's own: another's repository may have the same."""
+    place = scope.partition("/")[0]
+    return names.get(source, {}).get(place) or known.get((source, scope), scope)
 
 
 def _shown(cursor: object) -> tuple[object, object, bool, str]:

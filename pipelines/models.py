@@ -171,11 +171,12 @@ def _scopes_shown(tables: Mapping[str, Table]) -> str:
 
 
 def _narrowed(model: Model, models: list[Model], tables: Mapping[str, Table]) -> str:
-    """The model's SQL with views inlined and landed tables narrowed to the dirty parents."""
+    """The model's SQL with views inlined, landed tables and kept ones before it narrowed to the dirty parents."""
     import sqlglot
     from sqlglot import exp
 
     views = {m.name: m.sql for m in models if not m.kept_by}
+    kept = {m.name for m in models if m.kept_by == "parent_key"}
 
     def inline(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Table):
@@ -183,7 +184,7 @@ def _narrowed(model: Model, models: list[Model], tables: Mapping[str, Table]) ->
         name = f"{node.db}.{node.name}"
         if name in views:
             inner: exp.Expr = sqlglot.parse_one(views[name], dialect="duckdb").transform(inline)
-        elif name in tables and "parent_key" in tables[name].columns:
+        elif name in kept or (name in tables and "parent_key" in tables[name].columns):
             narrow = f"SELECT * FROM {name} WHERE parent_key IN (SELECT parent_key FROM dirty)"
             inner = sqlglot.parse_one(narrow, dialect="duckdb")
         else:

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Plain", "envelope", "progress", "safe", "summary"]
 
+BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
+HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
+REPLACED = dict.fromkeys(HIDDEN, "�")
+ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
+
 
 def safe(text: str) -> str:
     """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
-    hidden = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)} - {0x0A, 0x09}
-    return text.translate(dict.fromkeys(hidden, "�"))
+    return text.translate(REPLACED)
 
 
 class Plain:
@@ -168,5 +172,7 @@ def _data(report: "Report") -> dict[str, Any]:
 
 
 def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
-    error = {"error": {"code": meta.pop("code"), "message": meta.pop("message")}} if "code" in meta else {}
-    print(orjson.dumps({"ok": ok, "data": data, **error, "meta": meta}).decode())
+    """The one answer programs get. It holds what was said as it was said: what could act on a terminal is escaped."""
+    error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta} if "code" in meta else {}
+    said = {"ok": ok, "data": data, **({"error": error} if error else {}), "meta": meta}
+    print(orjson.dumps(said, default=str).decode().translate(ESCAPED))

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sources.config import ConfigError, Secret, Settings, read_settings, refuse_unknown, section
-from sources.record import Table
+
+if TYPE_CHECKING:
+    from sources.record import Table
 
 __all__ = ["EarshotConfig", "configured", "data_dir", "landed_tables", "load", "usual_token"]
 
@@ -85,7 +87,7 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
     return found
 
 
-def landed_tables() -> dict[str, tuple[Table, ...]]:
+def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     """What every source lands, configured or not: models are built over all of them."""
     from sources import bluesky_tables, github_tables, gitlab_tables
 

@@ -175,7 +175,7 @@ class Run:
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
             mirror.mirror(connection, self.ledger, self.run_id, _STATUS[report.exit_code], report.exit_code)
-            names = {scope: name for s in report.sources for scope, name in s.names.items()}
+            names = {s.source: s.names for s in report.sources}
             mirror.mirror_cursors(connection, {name: landing.cursors for name, landing in self.landings.items()}, names)
             connection.execute("CHECKPOINT")
 
@@ -211,11 +211,13 @@ class Run:
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
         ledger.record_problems(self.run_id, name, reading.problems, reading.names)
+        if quota := reading.api.quota:
+            ledger.learn_quota(name, quota)
         intake.keep_raw()
         ledger.heal(name, self._healed(name, reading))
         if (reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full) and not reading.problems:
             ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
-        tallies, quota = reading.tallies.values(), reading.api.quota
+        tallies = reading.tallies.values()
         return SourceReport(
             source=name, scopes=len(source.scopes()), completed=reading.completed,
             requests=sum(t.requests for t in tallies),

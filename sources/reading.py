@@ -123,6 +123,7 @@ class Reading:
                 for table, found in batch.rows.items():
                     if (table, scope) in self.tallies:
                         self.tallies[table, scope].new += len(found) - batch.replayed.get(table, 0)
+                        self._lags(table, scope, found, is_known=scope in self.saved.get(surface, {}))
                 await self.emit(batch)
         except Failure as failure:
             self.fail(scope, surface, failure)
@@ -137,6 +138,12 @@ class Reading:
             surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,
         )  # fmt: skip
         return True
+
+    def _lags(self, table: str, scope: str, rows: Iterable[Row], *, is_known: bool) -> None:
+        """How old the newest of what is new was when it was read. What was there before us says nothing of our pace."""
+        ages = [_age(row) for row in rows] if is_known and not self.full else []
+        tally = self.tallies[table, scope]
+        tally.lag_seconds = min((age for age in (tally.lag_seconds, *ages) if age is not None), default=None)
 
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
         log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
@@ -155,6 +162,13 @@ class Reading:
                 log.warning("quarantined %s: %s", key, error)
                 self.quarantined[key] = Quarantined(scope, surface, key, f"{error}"[:300], item)
         return rows
+
+
+def _age(row: Row) -> float | None:
+    said, seen = row.get("updated_at"), row.get("seen_at")
+    return (
+        max(0.0, (seen - said).total_seconds()) if isinstance(said, DateTime) and isinstance(seen, DateTime) else None
+    )
 
 
 def quarantine_key(surface: str, scope: str, item: Json) -> str:

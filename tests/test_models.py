@@ -84,10 +84,10 @@ def test_only_what_was_touched_is_computed_again(empty: duckdb.DuckDBPyConnectio
     for number in (1, 2):
         issue(empty, number)
         comment(empty, 10 + number, number, f"said {number}")
-    assert models.build(empty, TABLES, anew=False) == 2
+    assert models.build(empty, TABLES, anew=False) == 2 + 2 + 2  # events, threads, parents
     empty.execute("UPDATE feedback.events SET body = 'untouched' WHERE parent_number = 2")
     comment(empty, 20, 1, "more", load="2")
-    assert models.build(empty, TABLES, anew=False) == 2
+    assert models.build(empty, TABLES, anew=False) == 2 + 1 + 1
     assert empty.execute("SELECT body FROM feedback.events ORDER BY body").fetchall() == [
         ("more",), ("said 1",), ("untouched",),
     ]  # fmt: skip
@@ -113,10 +113,14 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
         noticed_at=NOW,
     )
     models.build(empty, TABLES, anew=False)
-    narrowed = empty.execute("SELECT * FROM feedback.events ORDER BY event_key").fetchall()
+    comment(empty, 100, 3, "later", load="2")  # the others keep what they had, once
+    models.build(empty, TABLES, anew=False)
+    kept = [model for model in models.read_models() if model.kept_by]
+    narrowed = {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
     models.build(empty, TABLES, anew=True)
-    assert narrowed == empty.execute("SELECT * FROM feedback.events ORDER BY event_key").fetchall()
-    assert len(narrowed) == 20
+    assert narrowed == {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
+    assert len(narrowed["feedback.events"]) == 21
+    assert len(narrowed["feedback.threads"]) == len(narrowed["feedback.parents"]) == 5
 
 
 def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> None:

@@ -1,25 +1,30 @@
 -- Discussions: one row per thread (a conversation, or the replies to one place in a diff).
 -- key: thread_id
+-- kept by: parent_key
 
 WITH spoken AS (
-    SELECT * FROM feedback.comments WHERE NOT is_system AND kind <> 'repost'
+    SELECT
+        *,
+        row(created_at, lpad(split_part(id, '/', -1), 20, '0'), event_key) AS said_at   -- ids grow where instants do not
+    FROM feedback.comments
+    WHERE NOT is_system AND kind <> 'repost'
 ),
 
 threads AS (
     SELECT
         thread_id,
         any_value(source) AS source,
-        any_value(scope) AS scope,
-        any_value(scope_name) AS scope_name,
+        arg_min(scope, said_at) AS scope,
+        arg_min(scope_name, said_at) AS scope_name,
         any_value(parent_key) AS parent_key,
         any_value(parent_kind) AS parent_kind,
         any_value(parent_number) AS parent_number,
-        arg_min(author, created_at) AS opener,
-        arg_min(body, created_at) AS opening_words,
-        arg_min(url, created_at) AS url,
-        arg_max(author, created_at) AS last_author,
-        arg_max(body, created_at) AS last_words,
-        arg_max(is_bot, created_at) AS is_last_a_bot,
+        arg_min(author, said_at) AS opener,
+        arg_min(body, said_at) AS opening_words,
+        arg_min(url, said_at) AS url,
+        arg_max(author, said_at) AS last_author,
+        arg_max(body, said_at) AS last_words,
+        arg_max(is_bot, said_at) AS is_last_a_bot,
         bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
         bool_or(is_unlisted) AS is_unlisted,
@@ -32,7 +37,7 @@ threads AS (
 ),
 
 asked AS (
-    SELECT parent_key, any_value(author) AS parent_author
+    SELECT parent_key, arg_min(author, said_at) AS parent_author
     FROM spoken
     WHERE kind = parent_kind OR (source || ':' || id = parent_key)      -- the opener's own words; a post opens its thread
     GROUP BY parent_key

@@ -1,6 +1,13 @@
 -- Where GitLab's diff notes were said: one row per note.
 -- key: event_key
 
+WITH diffs AS (
+    SELECT d.parent_key, d.head_sha, f.new_path, any_value(f.diff) AS diff
+    FROM gitlab.diffs AS d
+    INNER JOIN gitlab.diffs__files AS f ON f.parent_key = d.parent_key
+    GROUP BY d.parent_key, d.head_sha, f.new_path
+)
+
 SELECT
     v.event_key,
     coalesce(n.position_new_path, n.position_old_path) AS path,
@@ -18,8 +25,10 @@ SELECT
     n.position_head_sha AS head_sha,
     mr.head_sha AS current_sha,
     coalesce(n.position_head_sha <> mr.head_sha, false) AS is_outdated,   -- pushed to since it was said
-    CAST(NULL AS VARCHAR) AS diff_hunk
+    diffs.diff AS diff_hunk                               -- the file's, while it is the one that was commented on
 FROM gitlab.threads__discussions__notes AS n
 INNER JOIN gitlab.note_versions AS v ON v.id = n.id AND v.version = n.version AND v.parent_key = n.parent_key
 LEFT JOIN gitlab.merge_requests AS mr ON mr.parent_key = n.parent_key
+LEFT JOIN diffs
+    ON diffs.parent_key = n.parent_key AND diffs.head_sha = n.position_head_sha AND diffs.new_path = n.position_new_path
 WHERE n.position_new_path IS NOT NULL OR n.position_old_path IS NOT NULL

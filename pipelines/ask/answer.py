@@ -1,0 +1,91 @@
+"""How every question is answered: for people on a terminal or in a log, or with `--json` in the one envelope for
+programs, and refusals likewise.
+"""
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipelines.screen import envelope, safe
+from sources.config import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["FAILED", "USAGE", "Answer", "Refusal", "answering", "console"]
+
+FAILED, USAGE = 1, 2
+WIDTH_IN_A_PIPE = 160  # whoever reads on there is a program or a file
+
+
+class Refusal(Exception):
+    """A question that cannot be answered: why, and what to do instead."""
+
+    def __init__(self, code: str, message: str, hint: str = "", exit_code: int = FAILED) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.exit_code = code, message, hint, exit_code
+
+
+@dataclass
+class Answer:
+    """What is so (`data`, for programs) and how a person is shown it."""
+
+    data: Any
+    show: Callable[["Console"], None]
+    meta: dict[str, Any] = field(default_factory=dict)
+    exit_code: int = 0
+
+
+def answering(question: Callable[..., Answer]) -> Callable[..., None]:
+    """Adds `--json` to a command and prints what its function returns."""
+
+    @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout.")
+    @functools.wraps(question)
+    def command(as_json: bool, **options: Any) -> None:
+        try:
+            _refuse_half_characters(options.values())
+            answer = question(**options)
+        except ConfigError as error:
+            sys.exit(_refused(Refusal("CONFIG", str(error), exit_code=USAGE), as_json))
+        except Refusal as refusal:
+            sys.exit(_refused(refusal, as_json))
+        if as_json:
+            envelope(answer.exit_code == 0, answer.data, {**answer.meta, "exit_code": answer.exit_code})
+        else:
+            answer.show(console())
+        sys.exit(answer.exit_code)
+
+    return command
+
+
+def console() -> "Console":
+    """No colour where it is not wanted (rich minds NO_COLOR) or not seen; no markup in other people's words."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_IN_A_PIPE
+    return Console(markup=False, highlight=False, emoji=False, width=width, soft_wrap=False)
+
+
+def _refuse_half_characters(values: Iterable[object]) -> None:
+    """Bytes that are no text arrive here as lone surrogates, which no database takes."""
+    for value in values:
+        if isinstance(value, tuple):
+            _refuse_half_characters(value)
+        elif isinstance(value, str) and not value.isascii() and any("\ud800" <= char <= "\udfff" for char in value):
+            raise Refusal("USAGE", f"{value!a} is not UTF-8", exit_code=USAGE)
+
+
+def _refused(refusal: Refusal, as_json: bool) -> int:
+    if as_json:
+        said = {"code": refusal.code, "message": refusal.message, "exit_code": refusal.exit_code}
+        envelope(False, None, {**said, **({"hint": refusal.hint} if refusal.hint else {})})
+    else:
+        click.echo(safe(f"earshot: {refusal.message}"), err=True)
+        if refusal.hint:
+            click.echo(safe(refusal.hint), err=True)
+    return refusal.exit_code

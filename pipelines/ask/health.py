@@ -1,0 +1,97 @@
+"""Is the warehouse fresh and whole? What is wrong is named, with what to do: for `status`, and for its `--check`."""
+
+from dataclasses import asdict, dataclass
+
+import pendulum
+from pendulum import DateTime
+
+from pipelines.ask.control import Control, Held
+from pipelines.ask.published import Row
+from pipelines.ask.times import ago, now
+
+__all__ = ["Trouble", "judge", "remedy", "slo_seconds"]
+
+REMEDIES = {
+    "AUTH_FAILED": "check the token and what it may read",
+    "NOT_FOUND": "check the name, and that the token may see it",
+    "RATE_LIMITED": "wait: the next run after the limit's end goes on",
+    "LANDING_FAILED": "look for disk space and rights in the data directory; the next run repairs it",
+    "INTERNAL": "run `earshot sync -v` and report what it says",
+}
+NEXT_RUN = "nothing: the next run tries again"
+NAMED = 3
+
+
+@dataclass(frozen=True)
+class Trouble:
+    code: str
+    message: str
+    hint: str
+
+    def json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def slo_seconds(interval: int) -> int:
+    """What is said is here within two polls and half a minute."""
+    return 2 * interval + 30
+
+
+def remedy(failure: Row) -> str:
+    until = failure["until_at"]
+    return f"wait until {until}: a run after that goes on" if until else REMEDIES.get(failure["code"], NEXT_RUN)
+
+
+def judge(control: Control, held: Held, interval: int) -> list[Trouble]:
+    found = [*_freshness(control, held, slo_seconds(interval)), *_gaps(control, held)]
+    if held.lag_p95 is not None and held.lag_p95 > slo_seconds(interval):
+        message = f"what was said got here within {held.lag_p95:,.0f} s (p95 of the last day), promised are"
+        hint = "run more often, or tell the real --interval"
+        found.append(Trouble("SLOW", f"{message} {slo_seconds(interval):,} s", hint))
+    return found
+
+
+def _freshness(control: Control, held: Held, limit: int) -> list[Trouble]:
+    found = []
+    last = control.last
+    if last and last["status"] in ("failed", "killed"):
+        why = f": {last['error']}" if last["error"] else ""
+        found.append(Trouble("FAILED_RUN", f"the last run {last['status']}{why}", "run `earshot sync -v` and read on"))
+    if not held.published:
+        found.append(Trouble("NOTHING_YET", "nothing has been published yet", "run `earshot sync`"))
+    finished = control.last_finished["finished_at"] if control.last_finished else None
+    if finished is None:
+        found.append(Trouble("STALE", "no run has finished yet", "run `earshot sync`"))
+    elif (age := (now() - moment(finished)).total_seconds()) > limit:
+        message = f"the last finished run ended {ago(moment(finished))}, {age:,.0f} s; promised are {limit:,} s"
+        found.append(Trouble("STALE", message, "see that runs are started, or tell their --interval"))
+    return found
+
+
+def _gaps(control: Control, held: Held) -> list[Trouble]:
+    found = [
+        Trouble(each["code"], f"{each['scope_name']} {each['surface']}: {each['message']}", remedy(each))
+        for each in control.failures
+    ]
+    for each in control.quarantine:
+        message = f"{each['n']:,} records of {each['source']} could not be parsed"
+        found.append(Trouble("QUARANTINE", message, 'they are kept raw: earshot sql "FROM ops.quarantine"'))
+    if held.incomplete:
+        named = "; ".join(
+            f"{row['scope_name']} {row['parent_number']} holds {row['held_count']} of {row['remote_count']}"
+            for row in held.incomplete[:NAMED]
+        )
+        found.append(
+            Trouble("INCOMPLETE", f"{len(held.incomplete):,} threads lack comments: {named}", "earshot sync --sweep")
+        )
+    walks = [row for row in held.cursors if not row["is_complete"]]
+    if walks:
+        named = ", ".join(f"{row['scope_name']} {row['surface']}" for row in walks[:NAMED])
+        found.append(Trouble("UNFINISHED", f"{len(walks)} lists are read in part: {named}", NEXT_RUN))
+    return found
+
+
+def moment(text: str) -> DateTime:
+    parsed = pendulum.parse(text)
+    assert isinstance(parsed, DateTime)
+    return parsed

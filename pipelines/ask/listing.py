@@ -1,0 +1,154 @@
+"""`earshot list …`: what there is, newest first, narrowed by filters."""
+
+import webbrowser
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pipelines.ask import lines
+from pipelines.ask.acks import acknowledged
+from pipelines.ask.answer import USAGE, Answer, Refusal, answering
+from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
+from pipelines.ask.published import Published, Row, Where, home, published
+from pipelines.ask.shown import NOUNS, headline
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["listing", "open_pages"]
+
+TABS = 10
+PARENT = ("source", "project", "state", "author", "assignee")
+TURN = ("waiting_on", "unresolved", "since", "limit", "open")
+CHANGE = ("reviewer", "draft", "target_branch", "source_branch", "label")
+
+
+@click.group("list")
+def listing() -> None:
+    """What there is, newest first."""
+
+
+@listing.command()
+@options(*PARENT, *CHANGE, *TURN)
+@answering
+def mrs(**asked: Any) -> Answer:
+    """Merge requests."""
+    return _parents("mr", asked)
+
+
+@listing.command()
+@options(*PARENT, *CHANGE, *TURN)
+@answering
+def prs(**asked: Any) -> Answer:
+    """Pull requests."""
+    return _parents("pr", asked)
+
+
+@listing.command()
+@options(*PARENT, "label", *TURN)
+@answering
+def issues(**asked: Any) -> Answer:
+    """Issues, of all forges."""
+    return _parents("issue", asked)
+
+
+@listing.command()
+@options("source", "author", "kind", "since", "limit", "open")
+@answering
+def posts(**asked: Any) -> Answer:
+    """Posts, replies, quotes and reposts."""
+    where = places(Where.all().flag(True, "parent_kind = 'post'"), asked)
+    where.given(asked["kind"], "kind = ?").given(asked["since"], "created_at >= ?")
+    where.given(login(asked["author"]), "lower(author) = ? OR lower(scope_name) = ?", times=2)
+    with published() as warehouse:
+        found = _page(
+            warehouse, f"FROM feedback.comments WHERE {where.sql}", where, "created_at DESC, event_key", asked
+        )
+        return _answer("Posts", lines.posts, *found, warehouse, asked)
+
+
+@listing.command()
+@options("source", "project", "state", "author", *TURN)
+@answering
+def threads(**asked: Any) -> Answer:
+    """Discussions: whose turn it is, what was said last."""
+    where = threads_where(asked)
+    relation = (
+        "FROM (SELECT t.*, p.title, p.state FROM feedback.threads AS t"
+        f" LEFT JOIN feedback.parents AS p ON p.parent_key = t.parent_key) WHERE {where.sql}"
+    )
+    with published() as warehouse:
+        found = _page(warehouse, relation, where, "last_at DESC, thread_id", asked)
+        return _answer("Threads", lines.threads, *found, warehouse, asked)
+
+
+@listing.command()
+@options("source", "project", "author", "kind", "since")
+@click.option("--actionable", is_flag=True, help="Only what somebody may have to act on.")
+@click.option("--unacked-by", metavar="CONSUMER", help="Only what `ack` did not mark for this consumer; oldest first.")
+@options("limit", "open")
+@answering
+def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
+    """Every version of every utterance."""
+    where = places(Where.all(), asked).given(asked["kind"], "kind = ?").given(asked["since"], "updated_at >= ?")
+    where.given(login(asked["author"]), "lower(author) = ?").flag(actionable, "is_actionable")
+    with published() as warehouse:
+        order = "updated_at DESC, event_key"
+        if unacked_by:
+            warehouse.hold("acked", acknowledged(home(), unacked_by))
+            where.flag(True, "event_key NOT IN (SELECT key FROM acked)")
+            order = "seen_at, event_key"
+        found = _page(warehouse, f"FROM feedback.events WHERE {where.sql}", where, order, asked)
+        return _answer("Events", lines.events, *found, warehouse, asked)
+
+
+def _parents(noun: str, asked: dict[str, Any]) -> Answer:
+    kind, _, many = NOUNS[noun]
+    where = parents_where(kind, asked)
+    relation = f"FROM (SELECT *, kind AS parent_kind, number AS parent_number FROM feedback.parents) WHERE {where.sql}"
+    with published() as warehouse:
+        found = _page(warehouse, relation, where, "updated_at DESC, parent_key", asked)
+        return _answer(many, lines.parents, *found, warehouse, asked)
+
+
+def _page(
+    warehouse: Published, relation: str, where: Where, order: str, asked: dict[str, Any]
+) -> tuple[list[Row], int]:
+    """The first rows, and how many there are in all; these are only counted if they are not all shown."""
+    rows = warehouse.rows(f"SELECT * {relation} ORDER BY {order} LIMIT ?", [*where.values, asked["limit"]])
+    if len(rows) < asked["limit"]:
+        return rows, len(rows)
+    return rows, warehouse.row(f"SELECT count(*) AS n {relation}", where.values)["n"]
+
+
+def _answer(
+    name: str,
+    show_rows: Callable[["Console", Sequence[Row]], None],
+    rows: list[Row],
+    total: int,
+    warehouse: Published,
+    asked: dict[str, Any],
+) -> Answer:
+    empty = "" if rows else none_match(warehouse, asked)
+    if asked["opens"]:
+        open_pages([row["url"] for row in rows])
+
+    def show(console: "Console") -> None:
+        headline(console, name, len(rows), total)
+        if rows:
+            show_rows(console, rows)
+        else:
+            console.print(empty)
+
+    meta = {"shown": len(rows), "total": total, **({"hint": empty} if empty else {})}
+    return Answer(rows, show, meta)
+
+
+def open_pages(urls: list[str | None]) -> None:
+    """In the browser; only web addresses, and no flood of tabs."""
+    pages = [url for url in urls if url and url.startswith(("https://", "http://"))]
+    if len(pages) > TABS:
+        raise Refusal("USAGE", f"that would open {len(pages)} tabs", f"narrow it with --limit {TABS}", USAGE)
+    for page in pages:
+        webbrowser.open(page)

@@ -1,0 +1,101 @@
+"""The readers' file, open for as long as one question takes. Values are bound, never spliced into SQL."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from pipelines.ask.answer import Refusal
+from pipelines.settings import data_dir
+from pipelines.warehouse import Home
+
+__all__ = ["Published", "Row", "Where", "home", "published"]
+
+Row = dict[str, Any]
+
+
+def home() -> Home:
+    return Home(data_dir(Path.cwd()))
+
+
+@dataclass
+class Where:
+    """Conditions with their values. What was not asked for (None, nothing) adds none."""
+
+    conditions: list[str]
+    values: list[Any]
+
+    @classmethod
+    def all(cls) -> "Where":
+        return cls(["true"], [])
+
+    def given(self, value: object, condition: str, times: int = 1) -> "Where":
+        if value is not None and value != "":
+            self.conditions.append(condition)
+            self.values += [value] * times
+        return self
+
+    def flag(self, asked: bool, condition: str) -> "Where":
+        self.conditions += [condition] if asked else []
+        return self
+
+    @property
+    def sql(self) -> str:
+        return " AND ".join(f"({condition})" for condition in self.conditions)
+
+
+@dataclass(frozen=True)
+class Published:
+    connection: duckdb.DuckDBPyConnection
+
+    def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:
+        result = self.connection.execute(query, values)
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+    def hold(self, name: str, keys: str) -> None:
+        """Keys, a JSON list, as a table `name` of this connection alone. Bound one by one, 100,000 take six seconds."""
+        unpack = f"CREATE TEMP TABLE {name} AS SELECT unnest(from_json(?, '[\"VARCHAR\"]')) AS key"
+        self.connection.execute(unpack, [keys])
+
+    def row(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> Row:
+        return self.rows(query, values)[0]
+
+
+@contextmanager
+def published(where: Home | None = None) -> Iterator[Published]:
+    """Nothing of this machine is within a query's reach: neither files nor extensions."""
+    place = where or home()
+    if not place.published.exists():
+        raise _nothing_yet(place)
+    again = f"delete {place.published} and run `earshot sync`: it is made again from the warehouse"
+    try:
+        connection = duckdb.connect(str(place.published), read_only=True, config={"enable_external_access": "false"})
+    except duckdb.Error as error:
+        raise Refusal("UNREADABLE", f"{place.published} cannot be read: {_first(error)}", again) from None
+    try:
+        with connection:
+            yield Published(connection)
+    except duckdb.CatalogException as error:
+        raise Refusal("OUTDATED", f"{place.published} was made by another version: {_first(error)}", again) from None
+    except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
+        raise Refusal("UNREADABLE", f"{place.published} cannot be read: {_first(error)}", again) from None
+
+
+def _nothing_yet(place: Home) -> Refusal:
+    if place.control.exists():
+        return Refusal(
+            "NOTHING_YET", f"no run has published anything in {place.path} yet", "`earshot status` says how far it is"
+        )
+    return Refusal(
+        "NOTHING_YET",
+        f"no warehouse in {place.path} yet",
+        "configure a source and run `earshot sync`, or try it: `earshot sync --demo`, then EARSHOT_DATA=data/demo",
+    )
+
+
+def _first(error: Exception) -> str:
+    return str(error).splitlines()[0][:300]

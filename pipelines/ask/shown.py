@@ -1,0 +1,73 @@
+"""How things look: references, people, first words, tables. Everything said by others passes `safe` on its way."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pipelines.screen import safe
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+__all__ = ["NOUNS", "SIGNS", "WIDE", "at", "first_words", "headline", "line", "reference", "styled", "table"]
+
+SIGNS = {"merge_request": "!", "issue": "#", "pull_request": "#"}
+NOUNS = {  # what people type → what the models call it, one, many
+    "mr": ("merge_request", "Merge Request", "Merge Requests"),
+    "issue": ("issue", "Issue", "Issues"),
+    "pr": ("pull_request", "Pull Request", "Pull Requests"),
+}
+STYLES = {
+    "opened": "green", "merged": "magenta", "closed": "red", "locked": "yellow",
+    "done": "green", "partial": "yellow", "failed": "red", "killed": "red", "cancelled": "yellow", "running": "cyan",
+}  # fmt: skip
+FIRST_WORDS = 200
+WIDE = 120  # columns; with fewer, times are told short and paths by their last part
+
+
+def line(text: str | None) -> str:
+    """On one line, whatever it was."""
+    return safe(" ".join((text or "").split()))
+
+
+def first_words(text: str | None) -> str:
+    return line((text or "")[:FIRST_WORDS])
+
+
+def at(name: str | None) -> str:
+    return f"@{line(name)}" if name else ""
+
+
+def styled(word: str | None) -> "Text":
+    from rich.text import Text
+
+    return Text(line(word), style=STYLES.get(word or "", ""))
+
+
+def reference(row: dict[str, Any], *, with_scope: bool) -> str:
+    """`!12`, or `group/project!12` where there is more than one project to look at."""
+    short = f"{SIGNS.get(row['parent_kind'], '')}{row['parent_number']}" if row["parent_number"] is not None else ""
+    scope = line(row["scope_name"])
+    return f"{scope}{short}" if with_scope or not short else short
+
+
+def table(columns: Iterable[str | tuple[str, dict[str, Any]]], rows: Iterable[Sequence[Any]]) -> "Table":
+    """No box: rows that can be cut out and piped. Cells are cut with an ellipsis, never wrapped."""
+    from rich.table import Table
+
+    found = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_header=True)
+    for column in columns:
+        name, options = (column, {}) if isinstance(column, str) else column
+        found.add_column(name, **{"no_wrap": True, "overflow": "ellipsis", **options})
+    for row in rows:
+        found.add_row(*row)
+    return found
+
+
+def headline(console: "Console", name: str, shown: int, total: int) -> None:
+    """`Merge Requests (showing 20 of 1,234)`."""
+    from rich.text import Text
+
+    count = f"showing {shown:,} of {total:,}" if shown < total else f"{total:,}"
+    console.print(Text.assemble((name, "bold"), f" ({count})"), end="\n\n")

@@ -1,0 +1,114 @@
+"""A shadow reading: the source read in full beside the warehouse, into one that is thrown away, and what differs.
+
+It walks the very path of a run, from nothing, so what it holds is what a first run of today would. Ours is only read.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+
+from pipelines.sync import Connected, Options, sync
+from pipelines.warehouse import Home
+from sources.reading import Problem
+
+__all__ = ["DELETED", "Difference", "Verdict", "in_doubt", "verify"]
+
+HELD = """
+SELECT source, kind, scope, id, count(*) AS times, min(event_key) AS event_key, any_value(scope_name) AS scope_name,
+    any_value(url) AS url, any_value(title) AS title, any_value(body) AS body, min(created_at) AS created_at
+FROM {file}.feedback.events
+WHERE is_latest AND NOT is_deleted AND list_contains($sources, source)
+GROUP BY source, kind, scope, id
+"""
+# what is older than all that the shadow saw in a place lies beyond the start that it was configured to read from
+DIFFERENCES = f"""
+WITH ours AS ({HELD.format(file="ours")}),
+
+theirs AS ({HELD.format(file="theirs")}),
+
+reach AS (SELECT source, scope, min(created_at) AS began_at FROM theirs GROUP BY source, scope),
+
+compared AS (
+    SELECT
+        CASE
+            WHEN o.id IS NULL THEN 'missing'
+            WHEN o.times > 1 THEN 'doubled'
+            WHEN t.id IS NULL AND o.created_at >= reach.began_at THEN 'not noticed as deleted'
+            WHEN t.id IS NOT NULL AND (o.title IS DISTINCT FROM t.title OR o.body <> t.body) THEN 'stale'
+        END AS what,
+        coalesce(o.source, t.source) AS source,
+        coalesce(o.scope, t.scope) AS scope,
+        coalesce(o.scope_name, t.scope_name) AS scope_name,
+        coalesce(o.kind, t.kind) AS kind,
+        coalesce(o.event_key, t.event_key) AS event_key,
+        coalesce(o.url, t.url) AS url
+    FROM ours AS o
+    FULL JOIN theirs AS t ON t.source = o.source AND t.kind = o.kind AND t.scope = o.scope AND t.id = o.id
+    LEFT JOIN reach ON reach.source = o.source AND reach.scope = o.scope
+)
+
+SELECT * FROM compared WHERE what IS NOT NULL ORDER BY source, scope_name, what, event_key
+"""
+DELETED = "not noticed as deleted"
+
+
+@dataclass(frozen=True)
+class Difference:
+    what: str  # missing, stale, doubled, not noticed as deleted
+    source: str
+    scope: str
+    scope_name: str
+    kind: str
+    event_key: str
+    url: str | None
+
+
+@dataclass
+class Verdict:
+    read: int = 0  # utterances that the source says now
+    requests: int = 0
+    differences: list[Difference] = field(default_factory=list)
+    problems: list[tuple[str, Problem]] = field(default_factory=list)  # (source, what could not be read)
+
+    @property
+    def exit_code(self) -> int:
+        """What could not be read comes first: then the comparison itself is in doubt."""
+        return 3 if self.problems else 1 if self.differences else 0
+
+
+def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdict:
+    """Nothing is written into `home`; the shadow lies in the system's temporary directory."""
+    names = [connected.source.name for connected in sources]
+    with TemporaryDirectory(prefix="earshot-verify-") as folder:
+        shadow = Home(Path(folder))
+        report = asyncio.run(sync(shadow, sources, options))
+        problems = [(each.source, problem) for each in report.sources for problem in each.problems]
+        if report.error:
+            problems.append(("*", Problem("*", "publishing", "FAILED", report.error)))
+        verdict = Verdict(requests=sum(each.requests for each in report.sources), problems=problems)
+        if shadow.published.exists():
+            verdict.read, found = _compare(home.published, shadow.published, names)
+            verdict.differences = [each for each in found if not in_doubt(each, problems)]
+        return verdict
+
+
+def in_doubt(difference: Difference, problems: Sequence[tuple[str, Problem]]) -> bool:
+    """What could not be read today is not gone for that."""
+    unread = {problem.scope for source, problem in problems if source in (difference.source, "*")}
+    unread |= {scope.partition("/")[0] for scope in unread if scope[:1].isdigit()}  # one pull request of a repository
+    return difference.what == DELETED and bool(unread & {difference.scope, difference.scope_name.lower(), "*"})
+
+
+def _compare(ours: Path, theirs: Path, sources: list[str]) -> tuple[int, list[Difference]]:
+    with duckdb.connect() as connection:
+        for name, path in (("ours", ours), ("theirs", theirs)):
+            quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
+            connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
+        rows = connection.execute(DIFFERENCES, {"sources": sources}).fetchall()
+        held = f"SELECT count(*) FROM ({HELD.format(file='theirs')})"
+        read = connection.execute(held, {"sources": sources}).fetchone()
+    return (int(read[0]) if read else 0), [Difference(*row) for row in rows]

@@ -1,0 +1,184 @@
+"""What people and programs type wrong, what others wrote to harm, and what is not there."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from rich.cells import cell_len
+
+from pipelines.warehouse import Home
+from tests.asked import Reader
+
+ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+EVIL = "\x1b]0;owned\x07\x1b[31mred\x9b2J \u202egnp.exe\u2066 [bold]x[/bold] :smile: \r\x00"
+SQL = "x'; DROP TABLE feedback.events; --"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["show", "mr", "999"], 1, "there is no Merge Request !999 here"),
+        (["show", "mr", "1", "-p", "nix"], 1, "No project nix; there is "),
+        (["show", "mr", "x"], 2, "is not a number like 847"),
+        (["show", "mr", "99999999999999999999"], 2, "is not a number"),
+        (["show", "post", "at://did:plc:x/app.bsky.feed.post/y"], 1, "there is no post"),
+        (["show", "thread", "nix"], 1, "there is no thread nix here"),
+        (["list", "mrs", "--since", "yesterday"], 2, "expected a period like 3d"),
+        (["list", "mrs", "--state", "odd"], 2, "'odd' is not one of"),
+        (["list", "mrs", "--limit", "0"], 2, "0 is not in the range"),
+        (["list", "mrs", "--author", "@"], 2, "a name is needed"),
+        (["list", "events", "--author", "@"], 2, "a name is needed"),
+        (["list", "mrs", "--limit", "1" + "0" * 30], 2, "is not in the range"),
+        (["list", "mrs", "--label", "\udcff"], 2, "is not UTF-8"),
+        (["ack", "\udcff", "--as", "bot"], 2, "is not UTF-8"),
+        (["list", "nothing"], 2, "No such command 'nothing'"),
+        (["status", "--interval", "soon"], 2, "expected a period"),
+        (["sql", "SELECT nothing"], 2, "nothing"),
+        (["sql", "SELECT * FROM read_text('/etc/passwd')"], 2, "disabled by configuration"),
+    ],
+)
+def test_refusals_say_why_to_people_and_to_programs(demo: Reader, words: list[str], code: int, said: str) -> None:
+    """On stderr with an exit code of their own; with --json in the envelope on stdout."""
+    asked = demo.ask(*words)
+    assert asked.code == code and asked.out == "" and said in asked.err
+    told = demo.json(*words)
+    assert told["ok"] is False and told["data"] is None and told["meta"]["exit_code"] == code
+    assert said in told["error"]["message"] + told["error"].get("hint", "")
+
+
+def test_filters_that_match_nothing_say_so(demo: Reader) -> None:
+    """An empty list is no error; where a name is the reason, the right ones are told."""
+    asked = demo.ask("list", "mrs", "--label", "nix")
+    assert asked.code == 0 and asked.lines == ["Merge Requests (0)", "Nothing matches these filters."]
+    assert "there is lantern/charts, lantern/console" in demo.ask("list", "mrs", "-p", "nix").out
+    assert "there is bluesky, github, gitlab" in demo.ask("list", "threads", "--source", "nix").out
+    assert demo.json("list", "mrs", "-p", "nix")["meta"]["hint"].startswith("No project nix")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["list", "mrs", *(part for o in ("author", "assignee", "reviewer", "label", "target-branch", "source-branch",
+                                         "project", "source", "waiting-on") for part in (f"--{o}", SQL))],
+        ["list", "threads", "--author", SQL, "--waiting-on", SQL],
+        ["list", "events", "--kind", SQL, "--author", SQL, "--unacked-by", SQL],
+        ["list", "posts", "--author", SQL, "--kind", SQL],
+        ["count", "notes", "-p", SQL],
+        ["show", "mr", "1", "-p", SQL], ["show", "mr", SQL], ["show", "post", SQL], ["show", "thread", SQL],
+    ],
+)  # fmt: skip
+def test_sql_in_arguments_is_a_strange_name(demo: Reader, words: list[str]) -> None:
+    """Bound, never spliced: it matches nothing, breaks nothing."""
+    asked = demo.ask(*words)
+    assert "Parser Error" not in asked.out + asked.err
+    assert demo.data("count", "mrs")["count"] == 17
+
+
+def poison(reader: Reader, text: str) -> None:
+    """Somebody writes that everywhere they can."""
+    with duckdb.connect(str(reader.home.published)) as connection:
+        connection.execute("UPDATE feedback.parents SET title = ?, author = ?, labels = [?]", [text] * 3)
+        connection.execute("UPDATE feedback.parents SET source_branch = ? WHERE source_branch IS NOT NULL", [text])
+        connection.execute("UPDATE feedback.events SET body = ?, author = ?", [text] * 2)
+        connection.execute("UPDATE feedback.threads SET last_words = ?, last_author = ?, waiting_on = ?", [text] * 3)
+
+
+EVERYWHERE = [
+    ["list", "mrs"], ["list", "issues"], ["list", "threads"], ["list", "events"], ["list", "posts"], ["show", "mr", "console!1"],
+    ["show", "issue", "console#1"], ["show", "pr", "lantern#7"], ["sql", "SELECT body FROM feedback.events LIMIT 3"],
+]  # fmt: skip
+
+
+def test_escape_sequences_and_bidi_controls_never_reach_the_screen(own: Reader) -> None:
+    """Nor is anything that looks like markup obeyed; as JSON it is all there, and still does nothing."""
+    poison(own, EVIL)
+    for words in EVERYWHERE:
+        asked = own.ask(*words, width=160)
+        assert asked.code == 0 and not ESCAPES.search(asked.out), words
+        assert "[bold]" in asked.out or "exe" not in asked.out, words
+        assert not ESCAPES.search(own.ask(*words, "--json").out), words
+    assert own.data("show", "mr", "console!1")["title"] == EVIL
+
+
+def test_wide_characters_and_emoji_fit_narrow_terminals(own: Reader) -> None:
+    """Measured in cells: no line gets wider than the terminal."""
+    poison(own, "漢字かな交じり文 👩‍👩‍👧 🏮 ✅ e\u0301 " * 6)
+    for words in EVERYWHERE[:8]:
+        for width in (40, 80):
+            lines = own.ask(*words, width=width).out.splitlines()
+            keys = [line for line in lines if ":v" in line or line.startswith(("github:", "gitlab:", "bluesky:"))]
+            assert max(cell_len(line) for line in lines if line not in keys) <= width, words
+
+
+def test_without_a_warehouse_the_way_to_one_is_told(tmp_path: Path) -> None:
+    """Nothing at all; and a control plane whose first run has not published yet."""
+    empty = Reader(Home(tmp_path / "none"))
+    for words in (
+        ["list", "mrs"],
+        ["show", "mr", "1"],
+        ["count", "mrs"],
+        ["sql", "SELECT 1"],
+        ["ack", "x", "--as", "y"],
+    ):
+        asked = empty.ask(*words)
+        assert asked.code == 1 and "no warehouse in" in asked.err and "earshot sync" in asked.err
+    assert "no run has been here" in empty.ask("status").err
+    assert empty.json("list", "mrs")["error"]["code"] == "NOTHING_YET"
+    assert not empty.home.path.exists()
+    (tmp_path / "begun").mkdir()
+    begun = Reader(Home(tmp_path / "begun"))
+    begun.home.control.write_bytes(b"")
+    assert "no run has published anything" in begun.ask("list", "mrs").err
+
+
+@pytest.mark.parametrize("keep", [0, 100, 5_000, 0.5])
+def test_a_half_written_file_is_named(own: Reader, keep: float) -> None:
+    """Whatever is left of it: one line that names the file and the way out, never a traceback."""
+    whole = own.home.published.read_bytes()
+    own.home.published.write_bytes(whole[: int(keep if keep != 0.5 else len(whole) * keep)])
+    for words in (["list", "events"], ["count", "mrs"]):
+        asked = own.ask(*words)
+        assert asked.code == 1 and "published.duckdb cannot be read" in asked.err, asked
+        assert "made again" in asked.err and asked.err.count("\n") == 2
+        assert own.json(*words)["error"]["code"] == "UNREADABLE"
+
+
+def test_a_file_of_an_older_version_is_named(own: Reader) -> None:
+    """A model that it does not have is no mystery."""
+    with duckdb.connect(str(own.home.published)) as connection:
+        connection.execute("DROP TABLE feedback.parents CASCADE")
+    assert own.json("list", "mrs")["error"]["code"] == "OUTDATED"
+
+
+def process(home: Path, *words: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+    folder = Path(__file__).parent.parent
+    told = {**os.environ, "PYTHONPATH": str(folder), "EARSHOT_DATA": str(home), "PYTHONUTF8": "1", **environ}
+    return subprocess.run([sys.executable, *words], env=told, capture_output=True, text=True, timeout=60, cwd=folder)
+
+
+def test_without_a_terminal_it_is_plain(demo: Reader) -> None:
+    """No colour in a pipe; none with NO_COLOR even where colour is forced; a closed pipe is no error of ours."""
+    for environ in ({}, {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm"}):
+        found = process(demo.home.path, "-m", "pipelines.cli", "list", "mrs", **environ)
+        assert found.returncode == 0 and "\x1b[3" not in found.stdout and "opened" in found.stdout
+    shell = f"{sys.executable} -m pipelines.cli list events --limit 900 | head -1"
+    found = process(demo.home.path, "-c", f"import subprocess; subprocess.run({shell!r}, shell=True, check=True)")
+    assert "Traceback" not in found.stderr and found.stdout.startswith("Events (")
+
+
+def test_questions_load_neither_dlt_nor_arrow(demo: Reader) -> None:
+    """What a blink allows: no loader, no HTTP client, no Arrow, no table of a terminal for a program's answer."""
+    code = (
+        "import sys, json\nfrom pipelines.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit: pass\n"
+        "print(json.dumps([m for m in ('dlt', 'pyarrow', 'httpx', 'sqlglot', 'pandas', 'pipelines.demo') if m in sys.modules]))"
+    )
+    for words in (["list", "mrs"], ["list", "events", "--unacked-by", "x"], ["show", "mr", "console!1"], ["count", "notes"],
+                  ["status"], ["status", "--prometheus"], ["sql", "SELECT 1"], ["list", "threads", "--json"]):  # fmt: skip
+        found = process(demo.home.path, "-c", code, *words)
+        assert json.loads(found.stdout.splitlines()[-1]) == [], (words, found.stderr)

@@ -1,0 +1,137 @@
+"""What readers filter by: `feedback.parents`, over rows by hand; and what runs record for `status`."""
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipelines import models
+from pipelines.mirror import mirror_cursors, prepare
+from sources.http import Tally
+from sources.reading import Reading
+from tests.test_models import NOW, TABLES, empty, issue, put
+
+__all__ = ["empty"]  # the fixture
+
+Connection = duckdb.DuckDBPyConnection
+
+
+def parents(connection: Connection, columns: str) -> list[tuple[Any, ...]]:
+    return connection.execute(f"SELECT {columns} FROM feedback.parents ORDER BY source, kind, number").fetchall()
+
+
+def gitlab(connection: Connection, table: str, load: str = "1", **values: Any) -> None:
+    root = {} if "__" in table else {"_dlt_load_id": load}
+    row = {**values, **root}
+    marks = ", ".join("?" * len(row))
+    connection.execute(f"INSERT INTO gitlab.{table} ({', '.join(row)}) VALUES ({marks})", list(row.values()))
+
+
+def merge_request(connection: Connection, number: int, **more: Any) -> None:
+    row = {
+        "id": number, "scope": "9", "project": "g/p", "number": number, "parent_key": f"gitlab:9:!{number}", "state": "opened",
+        "title": "T", "author": "noor", "is_draft": False, "created_at": NOW, "updated_at": NOW, "seen_at": NOW,
+    }  # fmt: skip
+    gitlab(connection, "merge_requests", **{**row, **more})
+
+
+def test_both_forges_speak_one_language(empty: Connection) -> None:
+    """`open` is `opened`; locked stays what it is; lists are lists, empty ones too."""
+    issue(empty, 1, labels='["bug", "a, b"]', assignees='["maya"]', milestone="1.0")
+    issue(empty, 2, state="closed", labels="[]", assignees="[]")
+    merge_request(empty, 3, state="locked", is_draft=True, source_branch="s", target_branch="t", merge_user="noor")
+    gitlab(empty, "merge_requests__labels", name="z", parent_key="gitlab:9:!3")
+    gitlab(empty, "merge_requests__labels", name="a", parent_key="gitlab:9:!3")
+    gitlab(empty, "merge_requests__reviewers", username="freja", parent_key="gitlab:9:!3")
+    models.build(empty, TABLES, anew=False)
+    assert parents(empty, "kind, state, labels, assignees, reviewers, source_branch, merged_by, is_draft") == [
+        ("issue", "opened", ["bug", "a, b"], ["maya"], [], None, None, False),
+        ("issue", "closed", [], [], [], None, None, False),
+        ("merge_request", "locked", ["a", "z"], [], ["freja"], "s", "noor", True),
+    ]
+
+
+def test_reviewers_are_those_asked_and_those_who_did(empty: Connection) -> None:
+    """GitHub forgets whom it asked once they answer; the author's own answers make no reviewer."""
+    issue(empty, 1, is_pull_request=True, author="maya", labels="[]", assignees="[]")
+    put(empty, "pull_requests", id=1, scope="7", number=1, parent_key="github:7:1", state="open", is_draft=False,
+        requested_reviewers='["benji"]', head_ref="topic", base_ref="main", created_at=NOW, updated_at=NOW)  # fmt: skip
+    for id_, author in enumerate(("odile", "maya", "odile")):
+        put(empty, "reviews", id=id_, version="v", event_key=f"r{id_}", scope="7", number=1, parent_key="github:7:1", state="APPROVED",
+            body="", author=author, created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
+    models.build(empty, TABLES, anew=False)
+    assert parents(empty, "kind, reviewers, source_branch, target_branch") == [
+        ("pull_request", ["benji", "odile"], "topic", "main")
+    ]
+
+
+def test_what_is_deleted_is_gone_and_what_changes_changes(empty: Connection) -> None:
+    """Kept by its key: a later load replaces the row, a deletion takes it out, others stay."""
+    merge_request(empty, 1)
+    merge_request(empty, 2)
+    models.build(empty, TABLES, anew=False)
+    empty.execute("UPDATE gitlab.merge_requests SET state = 'merged', _dlt_load_id = '2' WHERE number = 1")
+    gitlab(
+        empty, "deletions", load="2", parent_key="gitlab:9:!2", scope="9", is_deleted=True, noticed_at=NOW.add(days=1)
+    )
+    models.build(empty, TABLES, anew=False)
+    assert parents(empty, "number, state") == [(1, "merged")]
+
+
+def test_threads_follow_what_is_said_in_them(empty: Connection) -> None:
+    """Kept by their parent: resolved later, with no new word, is resolved here."""
+    merge_request(empty, 1)
+    for id_, author in ((5, "freja"), (6, "noor")):
+        said = {
+            "parent_key": "gitlab:9:!1",
+            "id": id_,
+            "version": "v",
+            "discussion_id": "d",
+            "author": author,
+            "body": "…",
+        }
+        gitlab(empty, "note_versions", **said, event_key=f"n{id_}", scope="9", project="g/p", parent_kind="merge_request",
+               number=1, is_individual=False, is_system=False, is_internal=False, is_diff_note=False, created_at=NOW.add(hours=id_),
+               updated_at=NOW, seen_at=NOW)  # fmt: skip
+        gitlab(empty, "threads__discussions__notes", **said, is_system=False)
+    gitlab(
+        empty,
+        "threads__discussions",
+        parent_key="gitlab:9:!1",
+        id="d",
+        is_individual=False,
+        is_resolvable=True,
+        is_resolved=False,
+    )
+    models.build(empty, TABLES, anew=False)
+    told = "SELECT opener, last_author, is_resolved, comment_count FROM feedback.threads"
+    assert empty.execute(told).fetchall() == [("freja", "noor", False, 2)]
+    empty.execute("UPDATE gitlab.threads__discussions SET is_resolved = true")
+    gitlab(empty, "threads", load="2", parent_key="gitlab:9:!1", scope="9", number=1)
+    models.build(empty, TABLES, anew=False)
+    assert empty.execute(told).fetchall() == [("freja", "noor", True, 2)]
+
+
+def test_cursors_bear_their_own_places_names() -> None:
+    """Two services may use one id; a run of one source leaves the other's cursors; a lost name is remembered."""
+    cursor = {"since": None, "newest": "2026-03-01T12:00:00Z", "complete": True}
+    with duckdb.connect() as connection:
+        prepare(connection, [])
+        both = {"github": {"issues": {"7": cursor, "7/12": cursor}}, "gitlab": {"issues": {"7": cursor}}}
+        mirror_cursors(connection, both, {"github": {"7": "a/b"}, "gitlab": {"7": "g/p"}})
+        mirror_cursors(connection, {"github": {"issues": {"7": cursor}}}, {"github": {}})
+        shown = connection.execute("SELECT source, scope, scope_name FROM ops.cursors ORDER BY ALL").fetchall()
+        assert shown == [("github", "7", "a/b"), ("gitlab", "7", "g/p")]
+        mirror_cursors(connection, {}, {})
+        assert connection.execute("SELECT count(*) FROM ops.cursors").fetchone() == (2,)
+
+
+@pytest.mark.parametrize(("saved", "expected"), [({"issues": {"7": {}}}, 30.0), ({}, None)])
+def test_lag_is_the_age_of_the_newest_news(saved: dict[str, Any], expected: float | None) -> None:
+    """When it was read; what was there before we came says nothing of our pace, nor does what has no time."""
+    reading = Reading(api=None, emit=None, saved=saved, tallies={("issues", "7"): Tally()})  # type: ignore[arg-type]
+    rows = [{"seen_at": NOW, "updated_at": NOW.subtract(seconds=age)} for age in (90, 30, 60)]
+    reading._lags("issues", "7", [*rows, {"id": 1}], is_known="7" in saved.get("issues", {}))
+    assert reading.tally("issues", "7").lag_seconds == expected
+    reading._lags("issues", "7", [], is_known=True)
+    assert reading.tally("issues", "7").lag_seconds == expected
