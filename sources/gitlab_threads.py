@@ -21,7 +21,7 @@ from pendulum import DateTime
 from sources.gitlab_notes import Parent, discussion_row, version_rows
 from sources.gitlab_rows import inner, people
 from sources.http import Failure
-from sources.paging import Sighting, walk
+from sources.paging import Sighting, page_of, walk
 from sources.place import Place
 from sources.reading import Batch, Payload, side_by_side
 from sources.record import Json, Row, Unreadable, fingerprint, flag, instant, integer, maybe, need, text
@@ -29,7 +29,7 @@ from sources.record import Json, Row, Unreadable, fingerprint, flag, instant, in
 if TYPE_CHECKING:
     from sources.gitlab import GitlabConfig
 
-__all__ = ["DUE", "is_due", "is_settled", "settle"]
+__all__ = ["DUE", "is_due", "is_readable", "is_settled", "settle"]
 
 NO_TOKEN = Failure("AUTH_FAILED", "discussions need a token, also on public projects; set GITLAB_TOKEN (read_api)")
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
@@ -183,8 +183,15 @@ async def presence(due: Due) -> Batch:
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
+        await is_readable(due.place, PATHS[due.parent.kind])
         return _gone(due, f"answers {failure.status}")
     return Batch("rechecks", due.place.scope, {})
+
+
+async def is_readable(place: Place, surface: str) -> None:
+    """Raises if the list itself answers no more: a project made private, or its merge requests switched off."""
+    answer = await place.get("rechecks", surface, {"per_page": 1})
+    page_of(place.api, answer, 1, filters=True)
 
 
 async def _one(due: Due, name: str, read: Dependent) -> None:
@@ -216,8 +223,8 @@ async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTim
 
 
 def _sight(item: Json) -> Sighting:
-    shown = fingerprint(item)
-    return Sighting(item.get("id") or item.get("new_path") or shown, shown, None)
+    shown, named = fingerprint(item), item.get("id") or item.get("new_path")
+    return Sighting(named if isinstance(named, int | str) else shown, shown, None)
 
 
 def _due(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
@@ -270,10 +277,10 @@ def _user(event: Json) -> str:
 
 def _closed_row(issue: Json, key: str) -> Row:
     """An issue of this or another project, or (an external tracker's) one that has only an id and a title."""
-    number, scope = issue.get("iid"), issue.get("project_id")
+    number, scope, id_ = issue.get("iid"), issue.get("project_id"), issue.get("id")
     known = isinstance(number, int) and isinstance(scope, int)
     return {
-        "parent_key": key, "issue_id": issue.get("id") if isinstance(issue.get("id"), int) else None,
+        "parent_key": key, "issue_id": id_ if isinstance(id_, int) and id_ < 2**63 else None,
         "issue_number": number if known else None, "issue_scope": str(scope) if known else None,
         "issue_key": f"gitlab:{scope}:#{number}" if known else None, "title": maybe(text, issue.get("title")),
     }  # fmt: skip

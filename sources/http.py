@@ -7,7 +7,6 @@ is sent to its own scheme, host and port only, whatever a link or a redirect say
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -15,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import httpx
-import orjson
 import stamina
 from pendulum import DateTime
 
 from sources.limits import Quota, limit_wait, quota, server_time
+from sources.record import json_value
 
 __all__ = ["Answer", "Api", "Failure", "Params", "Tally", "connect"]
 
@@ -222,7 +221,7 @@ def _decoded(response: httpx.Response, body: bytes) -> Answer:
         if "json" not in kind:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with {kind or 'no type'!r} instead of JSON")
         try:
-            data = _decode(body)
+            data = json_value(body)
         except (ValueError, RecursionError) as error:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with broken JSON: {error}") from None
     link = response.links.get("next", {}).get("url")
@@ -243,17 +242,9 @@ def _accepted(answer: Answer) -> Answer:
     raise Failure("FETCH_ERROR", f"{host} answered {status} for {path}: {_message(answer.body)}", status=status)
 
 
-def _decode(body: bytes) -> object:
-    """orjson, and for what it refuses but JSON allows (lone surrogates), the standard library."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return json.loads(body)
-
-
 def _message(body: bytes) -> str:
     try:
-        data = _decode(body)
+        data = json_value(body)
     except ValueError:
         return ascii(body[:80].decode("utf-8", "replace"))
     return ascii(str(data.get("message", ""))[:160]) if isinstance(data, dict) else "an error"
