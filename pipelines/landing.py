@@ -97,6 +97,7 @@ class Landing:
             self.pipeline.run(_source(self.pipeline.dataset_name, resources))
         except PipelineStepFailed as failed:
             cause = failed.__cause__ or failed
+            cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
             raise LandingError(f"loading {self.source} failed: {str(cause).splitlines()[0]:.300}") from failed

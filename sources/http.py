@@ -141,6 +141,8 @@ class Api:
                         body = await _bounded(response)
             except (TimeoutError, httpx.TimeoutException):
                 raise Passing("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
+            except httpx.InvalidURL:  # httpx looks where a redirect leads, also when it is not to follow it
+                raise _leads_nowhere(self.base.host) from None
             except httpx.HTTPError as error:
                 raise Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip()) from None
             tally.bytes += len(body)
@@ -156,7 +158,7 @@ class Api:
         try:
             return self.own(str(response.url.join(response.headers["location"])))
         except (httpx.InvalidURL, ValueError):
-            raise Failure("FETCH_ERROR", f"{self.base.host} redirects to what is no address; not followed") from None
+            raise _leads_nowhere(self.base.host) from None
 
     def _pause(self, wait: float, headers: Mapping[str, str]) -> None:
         """Stops every worker of this host: for a while, or (a long limit) until a later run."""
@@ -209,6 +211,10 @@ async def _bounded(response: httpx.Response) -> bytes:
             raise Failure("FETCH_ERROR", f"{response.url.host}: an answer of more than {MAX_BYTES >> 20} MiB; refused")
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def _leads_nowhere(host: str) -> Failure:
+    return Failure("FETCH_ERROR", f"{host} redirects to what is no address; not followed")
 
 
 def _decoded(response: httpx.Response, body: bytes) -> Answer:

@@ -498,7 +498,6 @@ def test_link_to_another_host(project: Project, world: GitHubWorld, place: str) 
         repaired(project)
 
 
-@pytest.mark.xfail(reason="a redirect to javascript: fails the run instead of the scope", strict=False)
 @pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[3], PLACES[6]))
 def test_redirect_to_another_host(project: Project, world: GitHubWorld, place: str) -> None:
     """The same for a redirect, on a list and on the repository itself."""
@@ -513,7 +512,6 @@ def test_redirect_to_another_host(project: Project, world: GitHubWorld, place: s
         repaired(project)
 
 
-@pytest.mark.xfail(reason="a list that repeats itself ends, but after a few requests more than it should", strict=False)
 def test_list_without_end(project: Project) -> None:
     """A server that always names a next page, and has nothing more to say, is not followed for ever."""
     enough = 120

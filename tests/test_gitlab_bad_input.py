@@ -535,6 +535,7 @@ def test_a_redirect_to_another_host_is_not_followed(desk: GitLabDesk) -> None:
     faulty(desk, "/merge_requests/1/discussions", Response(301, b"", {"location": "https://other.example/x"}))
     before = kept(desk, "threads", "gitlab:1001:!1")
     failed(desk, desk.run(), "threads of !1")
+    assert "/x" not in {call.path for call in desk.app.log}
     assert kept(desk, "threads", "gitlab:1001:!1") == before
     heals(desk)
 
@@ -600,10 +601,10 @@ def test_a_long_limit_stops_all_workers_and_moves_no_watermark(desk: GitLabDesk)
             desk.app.access.throttled = Throttled(retry_after=3600, times=10**9)
 
     desk.app.switches.before = limit
-    report = desk.run()
+    report = desk.run({"dependent_concurrency": 2})
     assert report.exit_code == 3 and {p.code for p in report.sources[0].problems} == {"RATE_LIMITED"}
     limited = [n for n, call in enumerate(desk.app.log) if call.status == 429]
-    assert len(desk.app.log) - limited[0] <= 10, "requests went on after the limit"  # what was on its way already
+    assert len(desk.app.log) - limited[0] <= 2, "requests went on after the limit"  # what was on its way already
     assert kept(desk, "threads", "gitlab:1001:!1") == before
     assert desk.one("SELECT count(*) FROM ops.failures WHERE until_at IS NOT NULL AND resolved_at IS NULL") > 0
     heals(desk)
