@@ -422,6 +422,30 @@ def test_payloads_are_kept_but_for_system_notes_without_a_place(read: GitLabDesk
     assert payloads.read("gitlab", "merge_request", str(mr[0]))[0]["title"] == mr[1]
 
 
+def test_payloads_of_notes_in_a_diff_are_kept_even_if_the_system_says_them(
+    read: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
+    """Such a note says where something changed."""
+    project.comment(project.merge_requests[1], "odile", "One more.")
+    world.advance(seconds=LATER)
+
+    def by_the_system(request: Request, data: list[dict[str, object]]) -> object:
+        for discussion in data if request.path.endswith("/discussions") else ():
+            for note in discussion["notes"]:  # type: ignore[attr-defined]
+                note["system"] = True
+        return data
+
+    read.app.rewrite = by_the_system
+    read.home.payloads.unlink()
+    read.run()
+    payloads = Payloads(read.home.payloads)
+    notes = read.sql(
+        "SELECT id, position_new_path IS NOT NULL FROM gitlab.threads__discussions__notes WHERE parent_key LIKE '%!1'"
+    )
+    assert {placed for _, placed in notes} == {True, False}
+    assert all(bool(payloads.read("gitlab", "note", str(id_))) is placed for id_, placed in notes)
+
+
 def test_payloads_can_be_switched_off(small: GitLabDesk) -> None:
     """`keep_payloads = false`."""
     small.run(keep_payloads=False)
@@ -439,6 +463,25 @@ def test_full_forgets_watermarks_and_changes_nothing(read: GitLabDesk) -> None:
 def test_completeness_compares_counts_of_user_notes(read: GitLabDesk) -> None:
     """System notes are not counted."""
     assert read.sql("SELECT DISTINCT is_complete FROM ops.completeness WHERE source = 'gitlab'") == [(True,)]
+
+
+HEADERS = {"link", "x-next-page", "x-prev-page", "x-page", "x-per-page", "x-total", "x-total-pages"}
+
+
+@pytest.mark.parametrize("stripped", [{"link"}, {"x-next-page"}, HEADERS], ids=["no Link", "no x-next-page", "neither"])
+def test_pagination_continues_when_headers_are_missing(
+    tmp_path: Path, world: GitLabWorld, project: Project, stripped: set[str]
+) -> None:
+    """Link, else x-next-page, else until a page is empty: a full page is never taken for the last."""
+    for n in range(105):
+        project.open_merge_request("benji", f"Change {n}")
+    for n in range(205):
+        project.comment(project.merge_requests[1], "maya", f"remark {n}")
+    world.advance(seconds=LATER)
+    desk = gitlab_desk(tmp_path, world)
+    desk.app.switches.strip_headers = stripped
+    assert desk.run({"fetch_resource_events": False, "fetch_closes_issues": False, "fetch_diffs": False}).exit_code == 0
+    desk.judge()
 
 
 def test_the_settled_rule() -> None:
