@@ -15,7 +15,7 @@ import pytest
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import DiffRefs, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request, Response
+from pipelines.demo.web import Request
 from pipelines.payloads import Payloads
 from sources.gitlab_threads import is_due, is_settled
 from tests.synced import GitLabDesk, gitlab_desk
@@ -203,83 +203,6 @@ def test_a_removed_label_and_reviewer_are_unlinked(read: GitLabDesk, project: Pr
     read.run()
     read.judge()
     assert read.one("SELECT count(*) FROM gitlab.merge_requests__reviewers") == 0
-
-
-def test_a_failed_page_of_discussions_keeps_notes_and_watermark(
-    read: GitLabDesk, project: Project, world: GitLabWorld
-) -> None:
-    """A 500 on page 2: recorded by name, retried by the next run, nothing half replaced."""
-    mr = project.merge_requests[1]
-    for n in range(120):
-        project.comment(mr, "odile", f"remark {n}")
-    world.advance(seconds=LATER)
-    before = read.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id")
-    mark = read.sql("SELECT parent_key, synced_for_updated_at FROM gitlab.threads ORDER BY 1")
-
-    def fault(request: Request) -> Response | None:
-        failing = request.path.endswith("/1/discussions") and request.query.get("page") == "2"
-        return (
-            Response(500, {"message": "500 Internal Server Error"})
-            if failing and "merge_requests" in request.path
-            else None
-        )
-
-    read.app.switches.fault = fault
-    report = read.run()
-    assert report.exit_code == 3
-    assert [(p.surface, p.code) for p in report.sources[0].problems] == [("threads of !1", "FETCH_ERROR")]
-    assert read.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id") == before
-    assert read.sql("SELECT parent_key, synced_for_updated_at FROM gitlab.threads ORDER BY 1") == mark
-    assert read.sql("SELECT surface, attempts FROM ops.failures WHERE resolved_at IS NULL") == [("threads of !1", 1)]
-    read.app.switches.fault = None
-    assert read.run().exit_code == 0
-    read.judge()
-    assert read.one("SELECT count(*) FROM ops.failures WHERE resolved_at IS NULL") == 0
-
-
-def test_a_note_that_cannot_be_read_keeps_the_whole_thread_as_it_was(
-    read: GitLabDesk, project: Project, world: GitLabWorld
-) -> None:
-    """Notes are parsed before anything is replaced; the watermark stays; the next run heals it."""
-    mr = project.merge_requests[1]
-    project.comment(mr, "odile", "poison")
-    world.advance(seconds=LATER)
-    before = read.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id")
-
-    def fault(request: Request) -> Response | None:
-        if not request.path.endswith("/merge_requests/1/discussions"):
-            return None
-        note = {"id": 1, "body": "x", "created_at": "yesterday", "updated_at": "2026-03-01T12:00:00.000Z"}
-        return Response(200, [{"id": "d1", "individual_note": True, "notes": [note]}])
-
-    read.app.switches.fault = fault
-    report = read.run()
-    assert report.exit_code == 3 and "instant" in report.sources[0].problems[0].message
-    assert read.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id") == before
-    read.app.switches.fault = None
-    assert read.run().exit_code == 0
-    read.judge()
-
-
-def test_a_merge_request_that_vanishes_between_list_and_read(
-    small: GitLabDesk, project: Project, world: GitLabWorld
-) -> None:
-    """404 on its discussions and by itself: marked deleted with that cause, its words kept."""
-    gone = project.open_merge_request("kofi", "Mistake")
-    project.comment(gone, "kofi", "Oops.")
-    world.advance(seconds=LATER)
-    small.run()
-    world.advance(seconds=LATER)
-    project.comment(gone, "kofi", "Deleting this.")
-    small.app.switches.before = lambda request: (
-        project.delete(gone) if "/discussions" in request.path and gone.iid in project.merge_requests else None
-    )
-    assert small.run().exit_code == 3
-    small.app.switches.before = None
-    assert small.run().exit_code == 0
-    assert small.sql("SELECT body, is_deleted FROM feedback.events WHERE parent_number = 2 AND NOT is_system ORDER BY body") == [
-        ("", True), ("Oops.", True),
-    ]  # fmt: skip
 
 
 def test_a_project_made_private_fails_alone_and_loses_nothing(

@@ -588,23 +588,24 @@ def test_a_server_that_repeats_its_pages_without_end_is_left(desk: GitLabDesk) -
     heals(desk)
 
 
-def test_a_note_deleted_while_pages_are_read_loses_no_other(desk: GitLabDesk, project: Project) -> None:
-    """Rows move up by one between page 1 and page 2; the row that crossed the edge is not missed."""
-    mr = project.merge_requests[1]
-    remarks = [project.comment(mr, "odile", f"remark {n}") for n in range(9)]
+def test_notes_deleted_while_pages_are_read_lose_no_others(desk: GitLabDesk, project: Project) -> None:
+    """Three rows of page 1 go before page 2 is asked for: the rows that moved up over the edge are not missed."""
+    mr = project.open_merge_request("benji", "Busy")
+    remarks = [project.comment(mr, "odile", f"remark {n}") for n in range(12)]
+    gone = remarks[:3]
     desk.world.advance(seconds=SETTLED)
-    desk.app.switches.max_per_page = 3
+    desk.app.switches.max_per_page = 4
 
     def delete(request: Request) -> None:
-        if request.path.endswith("/merge_requests/1/discussions") and request.query["page"] == "2" and remarks:
-            project.delete_note(remarks[0])
-            remarks.clear()
+        if request.path.endswith("/merge_requests/3/discussions") and request.query["page"] == "2":
+            while gone:
+                project.delete_note(gone.pop())
 
     desk.app.switches.before = delete
     assert desk.run().exit_code == 0
+    assert not gone, "nothing was deleted: this proves nothing"
     held = {body for (body,) in desk.sql("SELECT body FROM gitlab.threads__discussions__notes")}
-    assert {f"remark {n}" for n in range(1, 9)} <= held
-    assert not remarks, "nothing was deleted: this proves nothing"
+    assert {f"remark {n}" for n in range(3, 12)} <= held
     heals(desk, sweep=True)
 
 
