@@ -322,13 +322,16 @@ def test_endless_limit(project: Project) -> None:
     repaired(project)
 
 
-@pytest.mark.parametrize("headers", [
+NONSENSE: list[dict[str, str]] = [
     {"x-ratelimit-reset": "never", "x-ratelimit-remaining": "few", "date": "yesterday"},
     {"x-ratelimit-reset": "inf", "x-ratelimit-remaining": "inf"},
     {"x-ratelimit-reset": "nan", "x-ratelimit-limit": "-1"},
     {"x-ratelimit-reset": "99999999999999999999"},
-    {"date": "Sun, 99 Xxx 2026 20:00:00 GMT", "etag": "W/\"\u00e9\""},
-], ids=str)  # fmt: skip
+    {"date": "Sun, 99 Xxx 2026 20:00:00 GMT", "etag": 'W/"\u00e9"'},
+]
+
+
+@pytest.mark.parametrize("headers", few(NONSENSE, NONSENSE[0], NONSENSE[1], NONSENSE[4]), ids=str)
 def test_headers_that_make_no_sense(project: Project, headers: dict[str, str]) -> None:
     """Headers are hints: nonsense in them breaks no run, in neither the first nor the next."""
 
@@ -367,7 +370,7 @@ NO_ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("what", few(NO_ANSWERS, "HTML", "truncated", "dropped", "500"))
+@pytest.mark.parametrize("what", few(NO_ANSWERS, "truncated", "dropped"))
 def test_what_passes_is_retried(project: Project, world: GitHubWorld, what: str) -> None:
     """Once HTML, half a JSON text, a broken connection: asked again, and nobody notices but the count of retries."""
     asked = faulty(project, COMMENTS, NO_ANSWERS[what], times=1)
@@ -518,7 +521,7 @@ PLACES = ["{other}/next", "//other.example/next", "https://127.0.0.1/x", "http:/
           "ftp://127.0.0.1/x", "javascript:alert(1)", "http://user:pass@{host}/x", "http://a b/"]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[1], PLACES[3], PLACES[8]))
+@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[3]))
 def test_link_to_another_host(project: Project, world: GitHubWorld, place: str) -> None:
     """A next page on another host is not fetched: the token would go there. What is read on our own host is complete."""
     with other_host(world) as (other, heard):
@@ -539,7 +542,7 @@ def test_link_to_another_host(project: Project, world: GitHubWorld, place: str) 
         repaired(project)
 
 
-@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[3], PLACES[6]))
+@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[6]))
 def test_redirect_to_another_host(project: Project, world: GitHubWorld, place: str) -> None:
     """The same for a redirect, on a list and on the repository itself."""
     with other_host(world) as (other, heard):
@@ -750,7 +753,7 @@ def test_deleted_accounts(project: Project, world: GitHubWorld) -> None:
 STRANGE = ["lantern/\x1b[2Jcls", "lantern/../../etc", "lantern/a b", "x" * 100, "", None, 7, "lantern/la\nntern"]
 
 
-@pytest.mark.parametrize("name", few(STRANGE, *STRANGE[:2], *STRANGE[5:7]), ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("name", few(STRANGE, STRANGE[0], STRANGE[5]), ids=lambda value: repr(value)[:20])
 def test_repository_with_a_strange_name(project: Project, world: GitHubWorld, name: object) -> None:
     """What a server calls its repository never reaches the terminal or a request raw; at worst that repository fails."""
     changed_rows(project, rf"^/repos/{REPO}$", lambda row: row.update(full_name=name))
@@ -788,7 +791,12 @@ CORRUPTIONS: dict[str, Callable[[Any], object]] = {
 
 
 SURFACES = ("issues", "pull_requests", "issue_comments", "review_comments", "repositories")
-CORRUPTED = [(s, c) for n, c in enumerate(CORRUPTIONS) for m, s in enumerate(SURFACES) if LONG or (n + m) % 5 == 0]
+CORRUPTED = [
+    (s, c)
+    for n, c in enumerate(CORRUPTIONS)
+    for m, s in enumerate(SURFACES)
+    if LONG or (n + m) % 5 == 0 == n % 2 or n + m == 5
+]
 
 
 @pytest.mark.parametrize(("surface", "corruption"), CORRUPTED)
