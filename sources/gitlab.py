@@ -20,7 +20,7 @@ from sources import gitlab_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import follow
 from sources.gitlab_tables import TABLES
-from sources.gitlab_threads import DUE, is_readable, settle
+from sources.gitlab_threads import DUE, settle
 from sources.http import Answer, Failure
 from sources.place import Place, known_place, sight_by
 from sources.reading import Batch, Payload, Reading, quarantine_key, side_by_side
@@ -156,7 +156,7 @@ async def again(place: Place, surface: str, raw: str) -> AsyncIterator[Batch]:
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
-        await is_readable(place, surface)
+        await place.still_lists("rechecks", surface)
         place.reading.healed.add(quarantine_key(surface, place.scope, kept))
         return
     yield Batch("rechecks", place.scope, listed_rows(place, surface, [found]))

@@ -21,7 +21,7 @@ from pendulum import DateTime
 from sources.gitlab_notes import Parent, discussion_row, version_rows
 from sources.gitlab_rows import inner, people
 from sources.http import Failure
-from sources.paging import Sighting, page_of, walk
+from sources.paging import Sighting, walk
 from sources.place import Place
 from sources.reading import Batch, Payload, side_by_side
 from sources.record import Json, Row, Unreadable, fingerprint, flag, instant, integer, maybe, need, text
@@ -29,7 +29,7 @@ from sources.record import Json, Row, Unreadable, fingerprint, flag, instant, in
 if TYPE_CHECKING:
     from sources.gitlab import GitlabConfig
 
-__all__ = ["DUE", "is_due", "is_readable", "is_settled", "settle"]
+__all__ = ["DUE", "is_due", "is_settled", "settle"]
 
 NO_TOKEN = Failure("AUTH_FAILED", "discussions need a token, also on public projects; set GITLAB_TOKEN (read_api)")
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
@@ -183,15 +183,9 @@ async def presence(due: Due) -> Batch:
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
-        await is_readable(due.place, PATHS[due.parent.kind])
+        await due.place.still_lists("rechecks", PATHS[due.parent.kind])
         return _gone(due, f"answers {failure.status}")
     return Batch("rechecks", due.place.scope, {})
-
-
-async def is_readable(place: Place, surface: str) -> None:
-    """Raises if the list itself answers no more: a project made private, or its merge requests switched off."""
-    answer = await place.get("rechecks", surface, {"per_page": 1})
-    page_of(place.api, answer, 1, filters=True)
 
 
 async def _one(due: Due, name: str, read: Dependent) -> None:
