@@ -47,7 +47,7 @@ class Place:
         return self.record(path, await self.get(surface, path))
 
     async def still_lists(self, surface: str, path: str) -> None:
-        """Raises if a list answers no more: a place made private, or its feature switched off, deletes nothing in it."""
+        """Raises if a list answers no more: a place made private, or its feature switched off, deletes nothing."""
         page_of(self.api, await self.get(surface, path, {"per_page": 1}), 1, filters=self.filters)
 
     def record(self, path: str, answer: Answer) -> Json:
