@@ -109,6 +109,7 @@ class Landing:
             _marker(Path(self.pipeline.working_dir)).write_text(str(loads[-1]) if loads else "", encoding="utf-8")
         except PipelineStepFailed as failed:
             cause = failed.__cause__ or failed
+            cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
             raise LandingError(f"loading {self.source} failed: {str(cause).splitlines()[0]:.300}") from failed

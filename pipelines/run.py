@@ -5,6 +5,7 @@ import contextlib
 import logging
 import os
 import signal
+import sqlite3
 import sys
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.screen import Plain, progress, summary
-from pipelines.settings import EarshotConfig, configured, load
+from pipelines.settings import EarshotConfig, checked, configured, load
 from pipelines.warehouse import Home, Locked
 from sources.config import ConfigError, Settings
 
@@ -100,6 +101,8 @@ def main(verbose: bool, **options: Any) -> None:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
     except OSError as error:
         sys.exit(screen.failed("FAILED", f"{error.strerror or error}: {error.filename or 'the data directory'}", 1))
+    except sqlite3.Error as error:
+        sys.exit(screen.failed("FAILED", f"the data directory's control.sqlite cannot be used: {error}", 1))
     except Locked as error:
         sys.exit(screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED))
 
@@ -180,7 +183,7 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
 
 def _data(configured_dir: str, demo: bool) -> Path:
     data = Path(os.environ.get("EARSHOT_DATA") or configured_dir).expanduser().resolve()
-    return data / "demo" if demo else data
+    return checked(data / "demo" if demo else data)
 
 
 def _demo_run(home: Home) -> int:
