@@ -172,8 +172,9 @@ def _age(row: Row) -> float | None:
 
 
 def quarantine_key(surface: str, scope: str, item: Json) -> str:
+    """By its number or its uri; what has neither is known by all that it says."""
     id_ = item.get("id")
-    is_id = isinstance(id_, int) or (isinstance(id_, str) and 0 < len(id_) <= 256)
+    is_id = isinstance(id_, int) or (isinstance(id_, str) and "://" in id_ and len(id_) <= 256)
     return f"{surface}:{scope}:{id_ if is_id else fingerprint(repr(item))}"
 
 
