@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipelines.landing import Landing
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from sources.reading import Batch, Reading
+
+if TYPE_CHECKING:
+    from pipelines.landing import Landing
 
 __all__ = ["Intake"]
 
@@ -17,7 +19,7 @@ __all__ = ["Intake"]
 class Intake:
     """Batches of one source on their way into the warehouse."""
 
-    landing: Landing
+    landing: "Landing"
     ledger: Ledger
     run_id: int
     chunk_rows: int

@@ -18,7 +18,7 @@ import duckdb
 import pendulum
 import pyarrow as pa
 
-from pipelines.warehouse import Home
+from pipelines.warehouse import Home, LandingError
 from sources.reading import Batch
 from sources.record import Json, Row, Table, fingerprint
 
@@ -31,17 +31,13 @@ import dlt
 from dlt.destinations import duckdb as duckdb_destination
 from dlt.pipeline.exceptions import PipelineStepFailed
 
-__all__ = ["Landing", "LandingError"]
+__all__ = ["Landing"]
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
 
 log = logging.getLogger("earshot.landing")
 
 DATA_TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp"}
-
-
-class LandingError(Exception):
-    """Rows could not be loaded; nothing of them counts, the next run reads them again."""
 
 
 @dataclass
