@@ -6,6 +6,7 @@ over what is there (every table merges by key). Merges run in transactions, whic
 """
 
 import contextlib
+import ctypes
 import logging
 import os
 import shutil
@@ -33,7 +34,15 @@ from dlt.pipeline.exceptions import PipelineStepFailed
 
 __all__ = ["Landing"]
 
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
+
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
+with contextlib.suppress(
+    OSError, AttributeError
+):  # glibc's: one arena for all threads, large blocks given back at once
+    _libc = ctypes.CDLL(None)
+    for parameter, value in ((M_ARENA_MAX, 1), (M_TRIM_THRESHOLD, 131072), (M_MMAP_THRESHOLD, 131072)):
+        _libc.mallopt(parameter, value)
 
 log = logging.getLogger("earshot.landing")
 

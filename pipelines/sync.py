@@ -39,6 +39,7 @@ __all__ = ["Connected", "Options", "Run", "sync"]
 log = logging.getLogger("earshot.sync")
 
 CHUNK_ROWS = 25_000
+SPARING = {"memory_limit": "104MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
 
 
 class Connected(Protocol):
@@ -175,7 +176,14 @@ class Run:
         self.watch.at("done")
 
     def _build(self, anew: bool, report: Report) -> None:
-        with duckdb.connect(str(self.home.warehouse)) as connection:
+        try:
+            self._build_with(SPARING, anew, report)
+        except duckdb.OutOfMemoryException:  # something that cannot be spilled
+            log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
+            self._build_with({}, anew, report)
+
+    def _build_with(self, config: dict[str, Any], anew: bool, report: Report) -> None:
+        with duckdb.connect(str(self.home.warehouse), config=config) as connection:
             mirror.prepare(connection, self.options.authors)
             before = _event_counts(connection)
             anew = anew or before is None
