@@ -138,7 +138,9 @@ def _world(accounts: int, posts: int, latency: float) -> World:
 
 def _ours(folder: Path, world: World, accounts: int) -> Earshot:
     names = [f"person-{n:04}.bsky.social" for n in range(accounts)]
-    config = f"directory_url = {json.dumps(world.url + '/plc')}\ninitial_lookback_hours = 2400\n"
+    config = (
+        f"directory_url = {json.dumps(world.url + '/plc')}\ninitial_lookback_hours = 2400\nmax_pages_per_actor = 200\n"
+    )
     return Earshot(folder, world, "bluesky", f"{config}actors = {json.dumps(names)}")
 
 

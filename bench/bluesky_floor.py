@@ -24,8 +24,7 @@ SCHEMAS = {
     "posts": ITEM | dict.fromkeys(
         ("scope", "handle", "kind", "post_uri", "author_did", "author", "text", "created_claim", "langs",
          "reply_parent_uri", "reply_root_uri", "quote_uri", "embed_type"), TEXT,
-    ) | {"created_at": TIME, "indexed_at": TIME, "said_at": TIME},
-    "post_states": ITEM | {"labels": TEXT, "is_unlisted": pa.bool_(), "indexed_at": TIME},
+    ) | {"created_at": TIME, "indexed_at": TIME, "said_at": TIME, "labels": TEXT, "is_unlisted": pa.bool_()},
     "post_links": ITEM | {"url": TEXT, "said_url": TEXT, "domain": TEXT, "title": TEXT, "position": pa.int64()},
     "post_images": ITEM | {"position": pa.int64(), "kind": TEXT, "alt": TEXT, "url": TEXT},
 }  # fmt: skip
@@ -67,9 +66,9 @@ def take(tables: Tables, item: Json, owner: str, handle: str) -> None:
         "author": post["author"]["handle"], "text": record["text"], "created_claim": record["createdAt"],
         "langs": orjson.dumps(record.get("langs", [])).decode(), "reply_root_uri": root, "quote_uri": quote,
         "reply_parent_uri": reply.get("parent", {}).get("uri"), "embed_type": embed.get("$type"),
+        "labels": "[]", "is_unlisted": False,
         "created_at": created, "indexed_at": shown, "said_at": shown if reason else min(created, indexed),
     })  # fmt: skip
-    tables["post_states"].append({**key, "labels": "[]", "is_unlisted": False, "indexed_at": indexed})
     if "external" in embed:
         url = embed["external"]["uri"]
         tables["post_links"].append({**key, "url": url, "said_url": url, "domain": url.split("/")[2],

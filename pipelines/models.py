@@ -125,6 +125,9 @@ def _build_one(
         connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS {model.sql}")
         _comment(connection, model, "TABLE")
         check(connection, model)
+        connection.commit()  # all is built again until all of it is: what was not committed stays in memory
+        connection.execute("CHECKPOINT")
+        connection.begin()
         return _count(connection, model.name)
     if model.kept_by:
         column = model.kept_by

@@ -39,7 +39,7 @@ __all__ = ["Connected", "Options", "Run", "sync"]
 log = logging.getLogger("earshot.sync")
 
 CHUNK_ROWS = 25_000
-SPARING = {"memory_limit": "104MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
+SPARING = {"memory_limit": "128MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
 
 
 class Connected(Protocol):
@@ -144,7 +144,7 @@ class Run:
             )
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=self.run_id, safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
+                turn=self.run_id, is_new=not landing.is_shaped(), safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
             )  # fmt: skip
             self.watch.at("reading")
             await source.read(reading)

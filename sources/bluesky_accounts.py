@@ -151,7 +151,7 @@ def shaped(reading: Reading, account: Account, items: list[Json]) -> dict[str, l
         account.did, "posts", items, lambda item: item_rows(item, account.did, account.handle, now)
     ):
         for table, some in rows.items():
-            if some:
+            if some and not (reading.is_new and table == "post_states"):
                 found.setdefault(table, []).extend(some)
     return found
 

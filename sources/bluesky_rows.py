@@ -46,11 +46,11 @@ def item_rows(item: Json, owner: str, handle: str, seen_at: DateTime) -> Shaped:
         "indexed_at": instant(need(reason, "indexedAt")) if is_repost else post_indexed, "said_at": said_at(item),
         "langs": json_text([lang for lang in _listed(record, "langs") if isinstance(lang, str)]),
         "reply_parent_uri": maybe(text, _inner(reply, "parent").get("uri")), "reply_root_uri": maybe(text, root),
-        "quote_uri": quote, "embed_type": maybe(text, embed.get("$type")), "seen_at": seen_at,
+        "quote_uri": quote, "embed_type": maybe(text, embed.get("$type")), "labels": json_text(_labels(post)),
+        "is_unlisted": UNLISTED in _labels(author), "seen_at": seen_at,
     }  # fmt: skip
     state: Row = {
-        **key, "labels": json_text(_labels(post)), "is_unlisted": UNLISTED in _labels(author),
-        "indexed_at": post_indexed,
+        **key, "labels": row["labels"], "is_unlisted": row["is_unlisted"], "indexed_at": post_indexed,
     }  # fmt: skip
     return {
         "posts": [row], "post_states": [state],

@@ -34,10 +34,11 @@ LOOKED_AT = 30  # days; older posts are compared by the deep sweep only
 # due too, all of it.
 SUSPECTS = """
 WITH items AS (
-    SELECT s.did, s.uri, s.cid, s.indexed_at, s.parent_key, any_value(p.post_uri) AS post_uri,
+    SELECT p.did, p.uri, coalesce(any_value(s.cid), arg_max(p.cid, p.indexed_at)) AS cid,
+        max(p.indexed_at) AS indexed_at, any_value(p.parent_key) AS parent_key, any_value(p.post_uri) AS post_uri,
         any_value(p.author_did) AS author_did
-    FROM bluesky.post_states AS s JOIN bluesky.posts AS p ON p.did = s.did AND p.uri = s.uri
-    GROUP BY s.did, s.uri, s.cid, s.indexed_at, s.parent_key
+    FROM bluesky.posts AS p LEFT JOIN bluesky.post_states AS s ON s.did = p.did AND s.uri = p.uri
+    GROUP BY p.did, p.uri
 ),
 judged AS (
     SELECT i.*, coalesce(d.is_deleted, false) AS is_gone, coalesce(g.is_deleted, false) AS is_post_gone

@@ -2,7 +2,8 @@
 
 An item of a feed is a post of its owner or a repost of somebody's; `uri` is the item's own, `post_uri` that of the post
 it shows. `posts` and what a post holds (links, images, tags, mentions) never change for one `cid`, so they are kept by
-version; what can change under a `cid` (its labels, which version is the present one) is in `post_states`.
+version; what can change under a `cid` (its labels, which version is the present one) is in `post_states`, where it was
+seen again: a first reading has nothing to say there.
 """
 
 from sources.record import COUNT, FLAG, INSTANT, TEXT, Table
@@ -20,7 +21,7 @@ POSTS = Table("posts", _VERSION, {
     **_ITEM, "event_key": TEXT, "scope": TEXT, "handle": TEXT, "kind": TEXT, "post_uri": TEXT, "author_did": TEXT,
     "author": TEXT, "text": TEXT, "created_at": INSTANT, "created_claim": TEXT, "indexed_at": INSTANT,
     "said_at": INSTANT, "langs": TEXT, "reply_parent_uri": TEXT, "reply_root_uri": TEXT, "quote_uri": TEXT,
-    "embed_type": TEXT, "seen_at": INSTANT,
+    "embed_type": TEXT, "labels": TEXT, "is_unlisted": FLAG, "seen_at": INSTANT,
 }, keeps="versions")  # fmt: skip
 POST_STATES = Table("post_states", ("did", "uri"), {
     **_ITEM, "labels": TEXT, "is_unlisted": FLAG, "indexed_at": INSTANT,

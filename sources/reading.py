@@ -91,6 +91,7 @@ class Reading:
     full: bool = False
     sweep: bool = False
     turn: int = 0  # the number of this run
+    is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0
     completed: int = 0  # surfaces read to their end
     problems: list[Problem] = field(default_factory=list)

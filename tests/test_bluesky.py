@@ -65,7 +65,7 @@ def test_everything_that_a_post_says_is_kept(desk: BlueskyDesk, world: BlueskyWo
     assert desk.sql("SELECT tag FROM bluesky.post_tags ORDER BY 1") == [("caching",), ("http",)]
     assert desk.sql("SELECT mentioned_did FROM bluesky.post_mentions") == [(world.handles[ODILE].did,)]
     assert desk.one("SELECT langs FROM bluesky.posts WHERE uri = ?", first.uri) == '["en","pt"]'
-    assert desk.one("SELECT labels FROM bluesky.post_states WHERE uri = ?", first.uri) == '["spoiler"]'
+    assert desk.one("SELECT labels FROM bluesky.posts WHERE uri = ?", first.uri) == '["spoiler"]'
     assert desk.sql("SELECT url, title, domain FROM bluesky.post_links WHERE uri = ?", card.uri) == [
         ("https://docs.lantern.example/purge", "Purging", "docs.lantern.example")
     ]

@@ -21,7 +21,7 @@ SELECT
     coalesce(d.is_deleted, false) OR coalesce(gone.is_deleted, false) AS is_deleted,
     p.kind <> 'repost' AS is_parent_open,                 -- threads never close; nobody waits for an answer to a repost
     coalesce(s.cid = p.cid, true) AS is_latest_told,
-    coalesce(actor.is_unlisted, false) OR coalesce(s.is_unlisted, false) AS is_unlisted,
+    coalesce(actor.is_unlisted, false) OR coalesce(s.is_unlisted, p.is_unlisted, false) AS is_unlisted,
     CAST(NULL AS VARCHAR) AS title,
     p.text AS body,
     'https://bsky.app/profile/' || p.author_did || '/post/' || regexp_extract(p.post_uri, '[^/]+$') AS url,
