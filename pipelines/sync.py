@@ -144,7 +144,8 @@ class Run:
             )
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=self.run_id, is_new=not landing.is_shaped(), safe_backfill_hours=self.options.safe_backfill_hours, open_quarantine=frozenset(kept),
+                turn=self.run_id, is_new=not landing.is_shaped(), open_quarantine=frozenset(kept),
+                safe_backfill_hours=self.options.safe_backfill_hours,
             )  # fmt: skip
             self.watch.at("reading")
             await source.read(reading)
