@@ -16,7 +16,7 @@ class Chunk:
 
 
 def chunks(title: str, body: str) -> list[Chunk]:
-    """Paragraphs together as long as they fit; every part begins with the title, so that it is known what it is about."""
+    """Paragraphs together as long as they fit. Every part begins with the title: it may name the subject alone."""
     found, start, end = list[Chunk](), 0, 0
     head = f"{title[:200]}\n\n" if title else ""
     for at, upto in _paragraphs(body):

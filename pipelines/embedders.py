@@ -1,7 +1,7 @@
 """Who turns words into vectors: the embedded model, Ollama, or a server that speaks OpenAI's dialect.
 
-A vector is the bytes of float32 numbers of length one, so that a product of two is their likeness. An embedder's `model`
-names the space that its vectors are in: those of different ones are never compared.
+A vector is the bytes of float32 numbers, of length one, so that a product of two is their likeness. An embedder's
+`model` names the space that its vectors are in: those of different ones are never compared.
 """
 
 import asyncio

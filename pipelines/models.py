@@ -115,7 +115,7 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
 def regenerate(
     connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None
 ) -> list[str]:
-    """Brings the models with a stage of their own up to date, or only these parents in them; the parents that were due."""
+    """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due."""
     models, tables = read_models(), _tables(landed)
     connection.begin()
     try:

@@ -19,7 +19,7 @@ from pipelines.warehouse import Home, Locked
 from sources.config import ConfigError, Settings
 
 if TYPE_CHECKING:
-    from pipelines.making import Options
+    from pipelines.sync import Options
 
 __all__ = ["main"]
 
@@ -161,7 +161,7 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
     from pipelines.embedders import configured_embedder
-    from pipelines.making import Options
+    from pipelines.sync import Options
 
     return Options(
         full=asked.full, sweep=asked.sweep, sweep_hours=config.sweep_hours,

@@ -18,13 +18,17 @@ from pipelines.words import wanted
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["KINDS", "MODES", "Hit", "Only", "search", "search_index"]
+__all__ = ["KINDS", "MODES", "Hit", "NoMeaning", "Only", "search", "search_index"]
 
 MODES = ("keyword", "semantic", "hybrid")
 KINDS = {"mr": "merge_request", "pr": "pull_request"}
 FEW = 5  # documents with all words; with fewer, those with some are told too
 FUSED = 60  # the lists of both modes count by rank: 1 / (60 + rank)
 SNIPPET = 240
+
+
+class NoMeaning(Exception):
+    """Nothing can be compared by meaning: why, and what to do."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """A surgical run: named issues, merge requests and pull requests, fresh now.
 
-preflight → ingest → dependents → models → docs → publish → lock released → embed. The preflight asks for all targets without the lock, so that a scheduled run
-is not disturbed, and collects every failure: if one target is missing nothing is written. While it was on its way a
-bulk run may have landed something newer; such a target is skipped, never overwritten: its `updated_at` here is later,
-or the same and it was seen after we asked. From here on the lock is held, so no bulk run can come in between.
+preflight → ingest → dependents → models → docs → publish → lock released → embed. The preflight asks for all targets
+without the lock, so that a scheduled run is not disturbed, and collects every failure: if one target is missing nothing
+is written. While it was on its way a bulk run may have landed something newer; such a target is skipped, never
+overwritten: its `updated_at` here is later, or the same and it was seen after we asked. From the ingest on the lock is
+held, so no bulk run can come in between.
 
 What hangs on the targets is read best effort, each part under its own time limit, and lands in the same package as they
 do: readers see all of it at once. No list's cursor moves; the watermarks of what was touched do, since they are rows.

@@ -1,5 +1,5 @@
-"""What somebody types into a search, as an expression for FTS5. Everything is quoted: there is nothing that can be typed
-wrong, and what has a meaning for FTS5 alone (`NEAR(`, `AND`, brackets) is words like any other.
+"""What somebody types into a search, as an expression for FTS5. Everything is quoted: nothing can be typed wrong, and
+what has a meaning for FTS5 alone (`NEAR(`, `AND`, brackets) is words like any other.
 
 `"a phrase"`, the beginning of a word with `tok*`, and `-not this` mean what they mean everywhere.
 """
@@ -13,9 +13,13 @@ LONGEST = 2_000  # characters that are looked at
 MOST = 32  # words
 PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
 ENDINGS = re.compile(r"(?<=\w{4})(?:ations?|ating|ated|ates?|ions?|ings?|ers?|ed|es|s|e)$")
-STOP = frozenset(
-    ["a", "about", "again", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "before", "being", "but", "by", "can", "could", "did", "discuss", "discussed", "do", "does", "doing", "done", "for", "from", "get", "had", "has", "have", "he", "her", "here", "how", "i", "if", "in", "into", "is", "it", "its", "just", "me", "my", "no", "nor", "not", "of", "off", "on", "or", "our", "out", "over", "own", "said", "same", "say", "says", "she", "should", "so", "some", "somebody", "such", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under", "up", "us", "very", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "you", "your"]
-)
+EMPTY = """
+a about again also am an and any are as at be been before being but by can could did discuss discussed do does doing
+done for from get had has have he her here how i if in into is it its just me my no nor not of off on or our out over
+own said same say says she should so some somebody such than that the their them then there these they this those
+through to too under up us very was we were what when where which while who whom whose why will with would you your
+"""
+STOP = frozenset(EMPTY.split())
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pipelines.ask.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.shown import at, line, reference
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
-from pipelines.search import KINDS, Hit, Only, search_index
+from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
 from pipelines.settings import load
 from pipelines.warehouse import Home
 
@@ -55,6 +55,8 @@ def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -
         with reading(home.search) as index:
             hits = search_index(index, home, text, Only(**asked), mode, limit, embedder)
             hint = "" if hits else _why_none(index, text, asked)
+    except NoMeaning as error:
+        raise Refusal("NO_MEANING", str(error), "by words it works: leave --semantic or --hybrid out") from None
     except Unreadable as error:
         raise Refusal("UNREADABLE", f"{home.search} cannot be read: {error}", "the next run makes it anew") from None
 
