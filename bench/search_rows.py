@@ -33,7 +33,7 @@ UPDATE feedback.events SET body = list_aggregate(list_transform(range(30), lambd
     'w' || CAST(floor(power((hash(CAST(id AS BIGINT) * 31 + i) % 100000) / 100000.0, 3) * 20000) AS INTEGER)),
     'string_agg', ' ')
 """
-CHANGE = "UPDATE feedback.events SET body = body || ' quokka' WHERE kind = parent_kind AND parent_number < ?"
+CHANGE = "UPDATE feedback.events SET body = body || ' quokka' WHERE parent_number < ?"
 DUE = "INSERT INTO ops.dirty_documents SELECT DISTINCT parent_key FROM feedback.events WHERE parent_number < ?"
 
 

@@ -20,6 +20,7 @@ said AS (
     SELECT
         c.*,
         c.kind = c.parent_kind AS is_opener,
+        coalesce(c.is_unlisted, false) AS is_hidden,
         row(c.created_at, lpad(split_part(c.id, '/', -1), 20, '0'), c.event_key) AS said_at,
         CASE                                              -- in a conversation everybody has the floor in turn
             WHEN ends_with(c.thread_id, ':conversation') THEN c.created_at
@@ -41,15 +42,15 @@ talk AS (
         arg_min(scope, said_at) AS scope,
         arg_min(scope_name, said_at) AS scope_name,
         any_value(parent_number) AS number,
-        arg_min(author, said_at) FILTER (NOT is_unlisted) AS author,
-        arg_min(url, said_at) FILTER (NOT is_unlisted) AS url,
+        arg_min(author, said_at) FILTER (NOT is_hidden) AS author,
+        arg_min(url, said_at) FILTER (NOT is_hidden) AS url,
         any_value(title) FILTER (is_opener) AS title,
         any_value(words) FILTER (is_opener AND source <> 'bluesky') AS description,
         string_agg(head || chr(10) || words, chr(10) || chr(10) ORDER BY thread_at, thread_id, said_at)
-            FILTER (NOT is_unlisted AND words <> '' AND (NOT is_opener OR source = 'bluesky')) AS discussion,
-        list_sort(list(DISTINCT lower(author)) FILTER (NOT is_unlisted AND author IS NOT NULL)) AS participants,
-        bool_or(is_unlisted) AS is_unlisted,
-        count(*) FILTER (NOT is_unlisted) AS shown_count,
+            FILTER (NOT is_hidden AND words <> '' AND (NOT is_opener OR source = 'bluesky')) AS discussion,
+        list_sort(list(DISTINCT lower(author)) FILTER (NOT is_hidden AND author IS NOT NULL)) AS participants,
+        bool_or(is_hidden) AS is_unlisted,
+        count(*) FILTER (NOT is_hidden) AS shown_count,
         min(created_at) AS created_at,
         max(updated_at) AS updated_at
     FROM said
