@@ -5,7 +5,7 @@ check:          ## exactly what CI runs
 	ruff format --check .
 	ruff check .
 	mypy
-	pytest -n 2
+	pytest -n 2 --dist worksteal
 
 format:
 	ruff format .
@@ -15,7 +15,7 @@ test:
 	pytest
 
 long:           ## random histories and kill loops at length (half an hour)
-	EARSHOT_LONG=1 pytest -n 2
+	EARSHOT_LONG=1 pytest -n 2 --dist worksteal
 
 bench:          ## ratios to a floor measured in the same run
 	$(PYTHON) -m bench

@@ -13,6 +13,7 @@ import duckdb
 
 from pipelines import models
 from pipelines.index import Index, Unreadable, opened
+from pipelines.making import SPARING
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home
 
@@ -47,7 +48,16 @@ def document(
     home: Home, *, only: Collection[str] | None = None, compare: bool = False, anew: bool = False
 ) -> Documented:
     """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
-    with duckdb.connect(str(home.warehouse)) as connection:
+    try:
+        return _document(home, SPARING, only, compare, anew)
+    except duckdb.OutOfMemoryException:
+        return _document(home, {}, only, compare, anew)
+
+
+def _document(
+    home: Home, config: dict[str, Any], only: Collection[str] | None, compare: bool, anew: bool
+) -> Documented:
+    with duckdb.connect(str(home.warehouse), config=config) as connection:
         due = models.regenerate(connection, landed_tables(), None if anew else only)
         done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
         try:

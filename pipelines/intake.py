@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pipelines.landing import Landing
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from sources.reading import Batch, Reading
+
+if TYPE_CHECKING:
+    from pipelines.landing import Landing
 
 __all__ = ["Intake"]
 
@@ -17,7 +19,7 @@ __all__ = ["Intake"]
 class Intake:
     """Batches of one source on their way into the warehouse."""
 
-    landing: Landing
+    landing: "Landing"
     ledger: Ledger
     run_id: int
     chunk_rows: int
@@ -30,9 +32,11 @@ class Intake:
     packages: int = 0
     _kept: set[str] = field(default_factory=set)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def take(self, batch: Batch) -> None:
         """Readers that are too fast wait here while a full chunk is landed."""
+        await self._keep(batch)
         self.pending.append(batch)
         if self._waiting() >= self.chunk_rows:
             async with self._turn:
@@ -54,6 +58,13 @@ class Intake:
         self.ledger.keep_raw(self.landing.source, news.values())
         self._kept |= news.keys()
 
+    async def _keep(self, batch: Batch) -> None:
+        """Raw records at once: they are larger than the rows made of them, and would wait for a chunk to fill."""
+        if self.payloads and batch.payloads:
+            async with self._writing:
+                await asyncio.to_thread(self.payloads.keep, self.landing.source, list(batch.payloads))
+        batch.payloads.clear()
+
     async def _land(self) -> None:
         batches, self.pending = self.pending, []
         assert self.reading is not None
@@ -61,8 +72,6 @@ class Intake:
         if any(batch.size for batch in batches):  # cursors alone show readers nothing new
             self.ledger.learn("unpublished", str(self.run_id))
         self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at
-        if self.payloads:
-            await self.work(self.payloads.keep, self.landing.source, [p for batch in batches for p in batch.payloads])
         news = [(t, len(found) - b.replayed.get(t, 0)) for b in batches for t, found in b.rows.items()]
         await self.work(self.landing.land, batches)
         self.packages += 1

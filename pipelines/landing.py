@@ -6,6 +6,7 @@ over what is there (every table merges by key). Merges run in transactions, whic
 """
 
 import contextlib
+import ctypes
 import logging
 import os
 import shutil
@@ -18,7 +19,7 @@ import duckdb
 import pendulum
 import pyarrow as pa
 
-from pipelines.warehouse import Home
+from pipelines.warehouse import Home, LandingError
 from sources.reading import Batch
 from sources.record import Json, Row, Table, fingerprint
 
@@ -31,17 +32,21 @@ import dlt
 from dlt.destinations import duckdb as duckdb_destination
 from dlt.pipeline.exceptions import PipelineStepFailed
 
-__all__ = ["Landing", "LandingError"]
+__all__ = ["Landing"]
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
+with contextlib.suppress(
+    OSError, AttributeError
+):  # glibc's: one arena for all threads, large blocks given back at once
+    _libc = ctypes.CDLL(None)
+    for parameter, value in ((M_ARENA_MAX, 1), (M_TRIM_THRESHOLD, 131072), (M_MMAP_THRESHOLD, 131072)):
+        _libc.mallopt(parameter, value)
 
 log = logging.getLogger("earshot.landing")
 
 DATA_TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp"}
-
-
-class LandingError(Exception):
-    """Rows could not be loaded; nothing of them counts, the next run reads them again."""
 
 
 @dataclass
@@ -109,6 +114,7 @@ class Landing:
             _marker(Path(self.pipeline.working_dir)).write_text(str(loads[-1]) if loads else "", encoding="utf-8")
         except PipelineStepFailed as failed:
             cause = failed.__cause__ or failed
+            cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
             raise LandingError(f"loading {self.source} failed: {str(cause).splitlines()[0]:.300}") from failed

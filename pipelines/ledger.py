@@ -17,6 +17,7 @@ import pendulum
 from sources.http import Tally
 from sources.limits import Quota
 from sources.reading import Problem, Quarantined
+from sources.record import json_bytes
 
 __all__ = ["MIRRORED", "Ledger"]
 
@@ -202,7 +203,7 @@ class Ledger:
                 " min(86400, 300 * (1 << min(attempts, 9))) || ' seconds')",
                 {
                     "source": source, "key": record.key, "scope": record.scope, "surface": record.surface,
-                    "reason": record.reason, "raw": orjson.dumps(record.raw, default=repr).decode(errors="replace"),
+                    "reason": record.reason, "raw": json_bytes(record.raw).decode(),
                     "now": now.to_iso8601_string(), "soon": now.add(minutes=5).to_iso8601_string(),
                 },
             )  # fmt: skip

@@ -4,6 +4,7 @@ Each is made only if something changed since it was last made, and remembers wha
 ledger say what is `unpublished`, `undocumented` (the index may differ from the documents) and `unembedded`.
 """
 
+import logging
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
@@ -25,9 +26,12 @@ from sources.record import fingerprint
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["STATUS", "Making", "Options"]
+__all__ = ["SPARING", "STATUS", "Making", "Options"]
+
+log = logging.getLogger("earshot.making")
 
 CHUNK_ROWS = 25_000
+SPARING = {"memory_limit": "104MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -141,8 +145,15 @@ class Making:
             self.report.timings_ms[name] = round((time.monotonic() - started) * 1000)
 
     def _build(self) -> None:
+        try:
+            self._build_with(SPARING)
+        except duckdb.OutOfMemoryException:  # something that cannot be spilled
+            log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
+            self._build_with({})
+
+    def _build_with(self, config: dict[str, Any]) -> None:
         report = self.report
-        with duckdb.connect(str(self.home.warehouse)) as connection:
+        with duckdb.connect(str(self.home.warehouse), config=config) as connection:
             mirror.prepare(connection, self.options.authors)
             before = _event_counts(connection)
             if before is None:

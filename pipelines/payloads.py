@@ -11,9 +11,8 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import orjson
-
 from sources.reading import Payload
+from sources.record import json_bytes, json_record
 
 __all__ = ["Payloads"]
 
@@ -47,8 +46,8 @@ class Payloads:
                 "SELECT body FROM payloads WHERE source = ? AND kind = ? AND id = ? ORDER BY version",
                 (source, kind, id_),
             )
-            return [orjson.loads(zlib.decompress(body)) for (body,) in found]
+            return [json_record(zlib.decompress(body)) for (body,) in found]
 
 
 def _packed(raw: object) -> bytes:
-    return zlib.compress(orjson.dumps(raw, default=repr), 6)
+    return zlib.compress(json_bytes(raw), 6)

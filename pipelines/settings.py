@@ -20,9 +20,10 @@ from sources.config import (
 if TYPE_CHECKING:
     from sources.record import Table
 
-__all__ = ["EarshotConfig", "EmbedConfig", "configured", "data_dir", "landed_tables", "load", "usual_token"]
+__all__ = ["EarshotConfig", "EmbedConfig", "checked", "configured", "data_dir", "landed_tables", "load", "usual_token"]
 
 SOURCES = ("github", "gitlab", "bluesky")
+UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
 
 
 PROVIDERS = ("", "off", "local", "ollama", "openai")
@@ -105,6 +106,17 @@ def data_dir(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
     if environ.get("EARSHOT_DATA"):
         return Path(environ["EARSHOT_DATA"]).expanduser().resolve()
     return (folder / section(read_settings(folder / ".dlt", environ), "earshot", EarshotConfig).data_dir).resolve()
+
+
+def checked(data: Path) -> Path:
+    """The data directory, unless it lies where DuckDB cannot load from: better said now than by a syntax error."""
+    wrong = next((sign for sign in UNLOADABLE if sign in str(data)), None)
+    if wrong:
+        raise ConfigError(
+            f"the data directory {str(data)!r} has a {wrong!r} in its path, from which DuckDB cannot load;"
+            " choose another with EARSHOT_DATA or [earshot] data_dir"
+        )
+    return data
 
 
 def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...] = ()) -> list[HttpSource]:

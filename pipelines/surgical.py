@@ -141,6 +141,8 @@ class _Stages:
 
     async def run(self) -> None:
         order, connected = self.surgery.order, self.surgery.order.connected
+        if not order.preflight_only:
+            self.warehouse.worker.submit(_import_dlt)  # while the network is waited for
         async with connected.connect() as api:
             reading = Reading(api, _nothing, {})
             self.warehouse.watch.readings[connected.source.name] = reading
@@ -222,14 +224,12 @@ class _Stages:
         return batches
 
     async def _land(self, reading: Reading, batches: list[Batch]) -> Making:
-        from pipelines.landing import Landing
         from pipelines.payloads import Payloads
 
         source, run = self.surgery.order.connected.source, self.warehouse
         report = self.surgery.report = Report(self.surgery.run_id, [SourceReport(source.name, 1)])
         if batches:
-            landing: Landing = await run.work(Landing.open, run.home, source.name, source.tables)
-            run.landings[source.name] = landing
+            landing = await run.work(run.open, source)
             self.ledger.learn("unpublished", str(self.surgery.run_id))
             self.ledger.learn(f"due {source.name}", "unknown")
             if run.options.keep_payloads:
@@ -283,6 +283,10 @@ class _Stages:
             yield
         finally:
             self.surgery.timings_ms[name] = round((time.monotonic() - started) * 1000)
+
+
+def _import_dlt() -> None:
+    import pipelines.landing  # noqa: F401
 
 
 async def _nothing(batch: Batch) -> None:

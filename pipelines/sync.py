@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import duckdb
 import orjson
@@ -23,15 +23,17 @@ import pyarrow as pa
 
 from pipelines import models
 from pipelines.intake import Intake
-from pipelines.landing import Landing, LandingError
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
-from pipelines.warehouse import Home, PublishError
+from pipelines.warehouse import Home, LandingError, PublishError
 from sources.http import Api
 from sources.reading import Problem, Reading, Source
 from sources.record import Row
+
+if TYPE_CHECKING:
+    from pipelines.landing import Landing
 
 __all__ = ["Connected", "Options", "Run", "sync"]
 
@@ -91,11 +93,18 @@ class Run:
     options: Options
     worker: ThreadPoolExecutor
     watch: Watch
-    landings: dict[str, Landing] = field(default_factory=dict)
+    landings: "dict[str, Landing]" = field(default_factory=dict)
 
     async def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """A job in the one thread that may touch dlt and DuckDB."""
         return await asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
+
+    def open(self, source: Source) -> "Landing":
+        """Where the source's rows go. dlt is imported here, 0.4 s, so that what ends before it needs none."""
+        from pipelines.landing import Landing
+
+        self.landings[source.name] = Landing.open(self.home, source.name, source.tables)
+        return self.landings[source.name]
 
     async def guarded(self, connected: Connected) -> SourceReport:
         """One source's failure never stops another, whatever it is."""
@@ -112,8 +121,7 @@ class Run:
 
     async def read_source(self, connected: Connected) -> SourceReport:
         source, ledger = connected.source, self.ledger
-        landing: Landing = await self.work(Landing.open, self.home, source.name, source.tables)
-        self.landings[source.name] = landing
+        landing = await self.work(self.open, source)
         kept = {row["key"] for row in ledger.quarantined(source.name)}
         async with connected.connect() as api:
             intake = Intake(
@@ -157,7 +165,7 @@ class Run:
         self.watch.landed[name] = rows
         self.watch.on_change(self.watch)
 
-    def _sweeps(self, name: str, landing: Landing) -> bool:
+    def _sweeps(self, name: str, landing: "Landing") -> bool:
         """Asked for, or due. A first read sees everything anyway."""
         last = self.ledger.fact(f"swept {name}")
         if last is None or not landing.cursors:

@@ -15,11 +15,15 @@ from pathlib import Path
 
 import pendulum
 
-__all__ = ["Home", "Locked", "PublishError"]
+__all__ = ["Home", "LandingError", "Locked", "PublishError"]
 
 
 class Locked(Exception):
     """Another run holds the lock."""
+
+
+class LandingError(Exception):
+    """Rows could not be loaded; nothing of them counts, the next run reads them again."""
 
 
 class PublishError(Exception):

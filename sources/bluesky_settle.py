@@ -15,14 +15,13 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import orjson
 from pendulum import DateTime
 
 from sources.bluesky_accounts import AT_ONCE, MOST_LISTED, XRPC, Account, profiles, shaped
 from sources.bluesky_rows import feed_item
 from sources.http import Api, Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Unreadable, instant, maybe
+from sources.record import Json, Row, Unreadable, instant, json_value, maybe
 
 __all__ = ["LOOKED_AT", "SUSPECTS", "retry", "settle", "tid"]
 
@@ -76,7 +75,7 @@ async def retry(reading: Reading, accounts: Mapping[str, Account], quarantined: 
     """A post that could not be read, asked for again by its uri."""
     jobs = []
     for record in quarantined:
-        account, item = accounts.get(str(record["scope"])), orjson.loads(str(record["raw"]))
+        account, item = accounts.get(str(record["scope"])), json_value(str(record["raw"]))
         if account and isinstance(item, dict):
             jobs.append(reading.surface("rechecks", account.did, again(reading, account, item)))
     await side_by_side(jobs, AT_ONCE)

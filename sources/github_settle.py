@@ -9,8 +9,6 @@ what it hides) is asked once per disagreement.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
-import orjson
-
 from sources import github_rows as rows
 from sources.github_pulls import pulls_with_reviews
 from sources.github_repository import comment_rows, issue_rows, review_comment_rows
@@ -18,7 +16,7 @@ from sources.http import Failure
 from sources.paging import walk
 from sources.place import Place, sight_by
 from sources.reading import Batch, quarantine_key, side_by_side
-from sources.record import Json, Row, integer
+from sources.record import Json, Row, integer, json_record
 
 __all__ = ["SUSPECTS", "comments", "listed", "marks", "retry", "reviews", "settle"]
 
@@ -85,7 +83,7 @@ async def retry(repositories: Mapping[str, Place], quarantined: list[Row]) -> No
     for record in quarantined:
         repo = repositories.get(str(record["scope"]))
         if repo and record["surface"] in SINGLE:
-            again = _again(repo, str(record["surface"]), orjson.loads(str(record["raw"])))
+            again = _again(repo, str(record["surface"]), json_record(str(record["raw"])))
             jobs.append(repo.reading.surface("rechecks", repo.scope, again))
     await side_by_side(jobs, AT_ONCE)
 

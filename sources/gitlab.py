@@ -24,8 +24,8 @@ from sources.gitlab_target import HELD, fetch
 from sources.gitlab_threads import DUE, settle
 from sources.http import Answer, Failure
 from sources.place import Place, known_place, sight_by
-from sources.reading import Batch, Payload, Reading, side_by_side
-from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.reading import Batch, Payload, Reading, quarantine_key, side_by_side
+from sources.record import Json, Row, Table, Unreadable, fingerprint, instant, json_record
 from sources.target import Fetched, Target
 
 __all__ = ["Gitlab", "GitlabConfig"]
@@ -156,7 +156,8 @@ def listed_rows(place: Place, surface: str, found: list[Json]) -> dict[str, list
 
     shaped = place.shape(surface, found, shape)
     kept = {row["id"] for row in shaped}
-    return {surface: shaped, "openers": place.shape(surface, [i for i in found if i.get("id") in kept], opener)}
+    ours = [item for item in found if item.get("id") in kept and str(item.get("project_id")) == place.scope]
+    return {surface: shaped, "openers": place.shape(surface, ours, opener)}
 
 
 def payloads(surface: str, found: list[Json]) -> list[Payload]:
@@ -165,12 +166,18 @@ def payloads(surface: str, found: list[Json]) -> list[Payload]:
 
 
 async def again(place: Place, surface: str, raw: str) -> AsyncIterator[Batch]:
-    import orjson
-
-    number = orjson.loads(raw).get("iid")
-    if isinstance(number, int):
-        found = await place.one("rechecks", f"{surface}/{number}")
-        yield Batch("rechecks", place.scope, listed_rows(place, surface, [found]))
+    kept = json_record(raw)
+    if not isinstance(kept.get("iid"), int):
+        return  # nothing to ask for it by; the list brings it again when it changes, or with --full
+    try:
+        found = await place.one("rechecks", f"{surface}/{kept['iid']}")
+    except Failure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+        await place.still_lists("rechecks", surface)
+        place.reading.healed.add(quarantine_key(surface, place.scope, kept))
+        return
+    yield Batch("rechecks", place.scope, listed_rows(place, surface, [found]))
 
 
 async def look_up(reading: Reading, name: str) -> Place:
@@ -183,6 +190,8 @@ async def look_up(reading: Reading, name: str) -> Place:
         place = _place(str(known["id"]), str(known["name"]), answer.date, reading)
     else:
         row = _identity(name, answer)
+        if name.isdigit() and int(name) != row["id"]:
+            raise Failure("FETCH_ERROR", f"project {name}: the answer is about project {row['id']}; nothing is read")
         if known and known["id"] != row["id"]:
             log.warning("%s is now another project (id %s, was %s); both are kept", name, row["id"], known["id"])
         place = _place(str(row["scope"]), str(row["project"]), answer.date, reading)

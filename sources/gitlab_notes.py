@@ -59,6 +59,9 @@ def version_rows(discussions: list[Json], parent: Parent, seen_at: DateTime) -> 
 
 
 def _note_row(note: Json, index: int, discussion_id: str, parent: Parent) -> Row:
+    for field, ours in (("project_id", parent.scope), ("noteable_iid", str(parent.number))):
+        if note.get(field) is not None and str(note[field]) != ours:
+            raise Unreadable(f"a note with {field} {note[field]!r:.40} among those of {parent.key}")
     position = inner(note, "position")
     start, end = _line_range(position)
     return {

@@ -191,6 +191,7 @@ async def presence(due: Due) -> Batch:
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
+        await due.place.still_lists("rechecks", PATHS[due.parent.kind])
         return _gone(due, f"answers {failure.status}")
     return Batch("rechecks", due.place.scope, {})
 
@@ -224,8 +225,8 @@ async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTim
 
 
 def _sight(item: Json) -> Sighting:
-    shown = fingerprint(item)
-    return Sighting(item.get("id") or item.get("new_path") or shown, shown, None)
+    shown, named = fingerprint(item), item.get("id") or item.get("new_path")
+    return Sighting(named if isinstance(named, int | str) else shown, shown, None)
 
 
 def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
@@ -278,10 +279,10 @@ def _user(event: Json) -> str:
 
 def _closed_row(issue: Json, key: str) -> Row:
     """An issue of this or another project, or (an external tracker's) one that has only an id and a title."""
-    number, scope = issue.get("iid"), issue.get("project_id")
+    number, scope, id_ = issue.get("iid"), issue.get("project_id"), issue.get("id")
     known = isinstance(number, int) and isinstance(scope, int)
     return {
-        "parent_key": key, "issue_id": issue.get("id") if isinstance(issue.get("id"), int) else None,
+        "parent_key": key, "issue_id": id_ if isinstance(id_, int) and id_ < 2**63 else None,
         "issue_number": number if known else None, "issue_scope": str(scope) if known else None,
         "issue_key": f"gitlab:{scope}:#{number}" if known else None, "title": maybe(text, issue.get("title")),
     }  # fmt: skip

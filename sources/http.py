@@ -7,7 +7,6 @@ is sent to its own scheme, host and port only, whatever a link or a redirect say
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -15,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import httpx
-import orjson
 import stamina
 from pendulum import DateTime
 
 from sources.limits import Quota, limit_wait, quota, server_time
+from sources.record import json_value
 
 __all__ = ["Answer", "Api", "Failure", "Params", "Tally", "connect"]
 
@@ -162,6 +161,8 @@ class Api:
                         body = await _bounded(response)
             except (TimeoutError, httpx.TimeoutException):
                 raise Passing("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
+            except httpx.InvalidURL:  # httpx looks where a redirect leads, also when it is not to follow it
+                raise _leads_nowhere(self.base.host) from None
             except httpx.HTTPError as error:
                 raise Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip()) from None
             tally.bytes += len(body)
@@ -178,7 +179,7 @@ class Api:
         try:
             return self.own(str(response.url.join(response.headers["location"])))
         except (httpx.InvalidURL, ValueError):
-            raise Failure("FETCH_ERROR", f"{self.base.host} redirects to what is no address; not followed") from None
+            raise _leads_nowhere(self.base.host) from None
 
     def _pause(self, wait: float, headers: Mapping[str, str]) -> None:
         """Stops every worker of this host: for a while, or (a long limit) until a later run."""
@@ -233,6 +234,10 @@ async def _bounded(response: httpx.Response) -> bytes:
     return b"".join(chunks)
 
 
+def _leads_nowhere(host: str) -> Failure:
+    return Failure("FETCH_ERROR", f"{host} redirects to what is no address; not followed")
+
+
 def _decoded(response: httpx.Response, body: bytes) -> Answer:
     """The answer with its data; raises for what may pass at the next try (5xx, a 200 that is not JSON)."""
     status, host, data = response.status_code, response.url.host, None
@@ -243,7 +248,7 @@ def _decoded(response: httpx.Response, body: bytes) -> Answer:
         if "json" not in kind:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with {kind or 'no type'!r} instead of JSON")
         try:
-            data = _decode(body)
+            data = json_value(body)
         except (ValueError, RecursionError) as error:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with broken JSON: {error}") from None
     link = response.links.get("next", {}).get("url")
@@ -265,18 +270,10 @@ def _accepted(answer: Answer) -> Answer:
     raise Failure("FETCH_ERROR", f"{host} answered {status} for {path}: {message}", status=status, said=said)
 
 
-def _decode(body: bytes) -> object:
-    """orjson, and for what it refuses but JSON allows (lone surrogates), the standard library."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return json.loads(body)
-
-
 def _said(body: bytes) -> tuple[str, str]:
     """The error's name and message, as far as the body tells."""
     try:
-        data = _decode(body)
+        data = json_value(body)
     except ValueError:
         return "", ascii(body[:80].decode("utf-8", "replace"))
     if not isinstance(data, dict):

@@ -22,6 +22,7 @@ __all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "overlapping", "page_of
 
 MAX_PASSES = 20
 MAX_REPEATS = 4
+MAX_EMPTY = 100  # pages in a row whose rows are all hidden from us: 10,000 rows at a hundred a page
 QUIET_PASSES = 3  # passes without news after which a list that cannot be proven whole is believed
 
 
@@ -153,6 +154,7 @@ class _Pass:
     proven: bool = True
     news: bool = False
     repeats: int = 0  # pages in a row that showed only what this pass had met
+    empty: int = 0  # pages in a row that showed nothing
     met: set[Hashable] = field(default_factory=set)
 
     def take(self, page: Page, overlaps: bool, news: bool) -> None:
@@ -160,6 +162,7 @@ class _Pass:
         continues = self.covered == self.start or self.last is None or (overlaps and self.last in page.sightings)
         self.proven, self.news = self.proven and continues, self.news or news
         self.repeats = self.repeats + 1 if shown and shown <= self.met else 0
+        self.empty = 0 if shown else self.empty + 1
         self.met |= shown
         self.last = page.sightings[-1] if page.sightings else self.last
 
@@ -170,6 +173,8 @@ class _Pass:
 
     def is_told_nothing_but_old(self, page: Page) -> bool:
         """A server that ignores `page` shows the same rows for ever. Without word of more to come, that is the end."""
+        if self.empty >= MAX_EMPTY:
+            raise Failure("FETCH_ERROR", f"{page.answer.url.path} names next pages without end, all of them empty")
         if self.repeats >= MAX_REPEATS and page.told_more:
             raise Failure("FETCH_ERROR", f"{page.answer.url.path} repeats its pages without end")
         return self.repeats >= MAX_REPEATS

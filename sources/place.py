@@ -46,6 +46,10 @@ class Place:
     async def one(self, surface: str, path: str) -> Json:
         return self.record(path, await self.get(surface, path))
 
+    async def still_lists(self, surface: str, path: str) -> None:
+        """Raises if a list answers no more: a place made private, or its feature switched off, deletes nothing."""
+        page_of(self.api, await self.get(surface, path, {"per_page": 1}), 1, filters=self.filters)
+
     def record(self, path: str, answer: Answer) -> Json:
         if not isinstance(answer.data, dict):
             raise Failure("FETCH_ERROR", f"{self.root}/{path} answered something that is not an object")

@@ -24,6 +24,7 @@ __all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source"]
 log = logging.getLogger("earshot")
 
 V = TypeVar("V")
+NESTED_WEIGHT = 3
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Batch:
 
     @cached_property
     def size(self) -> int:
-        """Rows, those nested in others too: what a chunk costs in memory goes by these."""
+        """What it costs in memory, in plain rows: one nested in another is taken apart as a dict and weighs more."""
         return sum(map(_nested_size, self.rows.values()))
 
 
@@ -57,7 +58,7 @@ def _nested_size(rows: list[Row]) -> int:
     if not rows:
         return 0
     nested = [name for name, value in rows[0].items() if isinstance(value, list)]
-    return len(rows) + sum(_nested_size(row[name]) for name in nested for row in rows)  # type: ignore[misc, arg-type]
+    return len(rows) + NESTED_WEIGHT * sum(_nested_size(row[name]) for name in nested for row in rows)  # type: ignore[misc, arg-type]
 
 
 @dataclass(frozen=True)
@@ -172,8 +173,9 @@ def _age(row: Row) -> float | None:
 
 
 def quarantine_key(surface: str, scope: str, item: Json) -> str:
+    """By its number or its uri; what has neither is known by all that it says."""
     id_ = item.get("id")
-    is_id = isinstance(id_, int) or (isinstance(id_, str) and 0 < len(id_) <= 256)
+    is_id = isinstance(id_, int) or (isinstance(id_, str) and "://" in id_ and len(id_) <= 256)
     return f"{surface}:{scope}:{id_ if is_id else fingerprint(repr(item))}"
 
 

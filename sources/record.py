@@ -4,6 +4,7 @@ Values are parsed strictly: a timestamp without a zone or an id that is text is 
 it. A record that cannot be parsed raises `Unreadable`; the reader keeps it raw in quarantine and goes on.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,8 @@ from pendulum import DateTime
 
 __all__ = [
     "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "instant", "integer", "json_text", "maybe", "need", "stamp", "text", "version",
+    "event_key", "fingerprint", "flag", "instant", "integer", "json_bytes", "json_record", "json_text", "json_value",
+    "maybe", "need", "stamp", "text", "version",
 ]  # fmt: skip
 
 Json = dict[str, object]
@@ -121,13 +123,36 @@ def maybe(parse: Callable[[object], V], value: object) -> V | None:
     return None if value is None else parse(value)
 
 
+def json_value(sent: bytes | str) -> object:
+    """orjson, and for what it refuses but JSON allows (lone surrogates), the standard library."""
+    try:
+        return orjson.loads(sent)
+    except orjson.JSONDecodeError:
+        return json.loads(sent)
+
+
+def json_bytes(value: object) -> bytes:
+    """The way back: whatever a service sent can be kept."""
+    try:
+        return orjson.dumps(value, default=str)
+    except TypeError:
+        return json.dumps(value, default=str).encode()
+
+
+def json_record(kept: bytes | str) -> Json:
+    found = json_value(kept)
+    if not isinstance(found, dict):
+        raise Unreadable("not an object")
+    return found
+
+
 def json_text(value: object) -> str:
-    return text(orjson.dumps(value).decode())
+    return text(json_bytes(value).decode())
 
 
 def fingerprint(*parts: object) -> str:
     """Ten hex digits that change when any part does."""
-    return blake2b(orjson.dumps(parts, default=str), digest_size=5).hexdigest()
+    return blake2b(json_bytes(parts), digest_size=5).hexdigest()
 
 
 def stamp(moment: DateTime) -> str:

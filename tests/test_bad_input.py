@@ -13,9 +13,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import duckdb
 import orjson
 import pytest
 import stamina
@@ -33,8 +35,11 @@ T = TypeVar("T")
 Fault = Callable[[Request], Response | Bent | None]
 
 
-def past(world: GitHubWorld) -> None:
-    for name in (REPO, DOCS):
+CROWD = [f"lantern/r{n:02}" for n in range(20)]  # enough to answer for each in another wrong way, in one run
+
+
+def past(world: GitHubWorld, names: Iterable[str] = (REPO, DOCS)) -> None:
+    for name in names:
         repo = world.add_repo(name)
         number = repo.open_pull("maya", f"Seek in {name}", "Pages shift.")
         issue = repo.open_issue("odile", "Lost an edit", "See the log.")
@@ -48,7 +53,7 @@ def past(world: GitHubWorld) -> None:
 
 
 def news(world: GitHubWorld) -> None:
-    """Something new on every surface of both repositories, and something edited."""
+    """Something new on every surface of every repository, and something edited."""
     for repo in world.repos.values():
         repo.edit_comment(min(repo.comments.rows), "Edited.")
         repo.edit_review_comment(min(repo.review_comments.rows), "Edited too.")
@@ -68,14 +73,22 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project.data
 
 
+@pytest.fixture(scope="module")
+def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("many")
+    with served(_world(CROWD), folder, repos=CROWD) as project:
+        assert project.quick().code == 0
+    return project.data
+
+
 @pytest.fixture
 def world() -> GitHubWorld:
     return _world()
 
 
-def _world() -> GitHubWorld:
+def _world(names: Iterable[str] = (REPO, DOCS)) -> GitHubWorld:
     world = GitHubWorld(NOW)
-    past(world)
+    past(world, names)
     return world
 
 
@@ -96,6 +109,20 @@ def project(fresh: Project, world: GitHubWorld, base: Path) -> Project:
     shutil.copytree(base, fresh.data)
     news(world)
     return fresh
+
+
+@pytest.fixture
+def crowd(tmp_path: Path, base_of_many: Path) -> Iterator[Project]:
+    """Somebody who has read the past of twenty repositories, and does not know their news."""
+    world = _world(CROWD)
+    stamina.set_testing(True, attempts=2, cap=True)
+    try:
+        with served(world, tmp_path, repos=CROWD) as project:
+            shutil.copytree(base_of_many, project.data)
+            news(world)
+            yield project
+    finally:
+        stamina.set_testing(False)
 
 
 def few(cases: Iterable[T], *chosen: T) -> list[T]:
@@ -295,13 +322,16 @@ def test_endless_limit(project: Project) -> None:
     repaired(project)
 
 
-@pytest.mark.parametrize("headers", [
+NONSENSE: list[dict[str, str]] = [
     {"x-ratelimit-reset": "never", "x-ratelimit-remaining": "few", "date": "yesterday"},
     {"x-ratelimit-reset": "inf", "x-ratelimit-remaining": "inf"},
     {"x-ratelimit-reset": "nan", "x-ratelimit-limit": "-1"},
     {"x-ratelimit-reset": "99999999999999999999"},
-    {"date": "Sun, 99 Xxx 2026 20:00:00 GMT", "etag": "W/\"\u00e9\""},
-], ids=str)  # fmt: skip
+    {"date": "Sun, 99 Xxx 2026 20:00:00 GMT", "etag": 'W/"\u00e9"'},
+]
+
+
+@pytest.mark.parametrize("headers", few(NONSENSE, NONSENSE[0], NONSENSE[1], NONSENSE[4]), ids=str)
 def test_headers_that_make_no_sense(project: Project, headers: dict[str, str]) -> None:
     """Headers are hints: nonsense in them breaks no run, in neither the first nor the next."""
 
@@ -340,7 +370,7 @@ NO_ANSWERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("what", few(NO_ANSWERS, "HTML", "truncated", "dropped", "500"))
+@pytest.mark.parametrize("what", few(NO_ANSWERS, "truncated", "dropped"))
 def test_what_passes_is_retried(project: Project, world: GitHubWorld, what: str) -> None:
     """Once HTML, half a JSON text, a broken connection: asked again, and nobody notices but the count of retries."""
     asked = faulty(project, COMMENTS, NO_ANSWERS[what], times=1)
@@ -364,20 +394,34 @@ WRONG_SHAPES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    "what",
-    few(WRONG_SHAPES, "HTML", "truncated", "empty", "dropped", "an object", "a list of texts", "204", "418",
-        "nested beyond reason", "more than can be"),
-)  # fmt: skip
-def test_what_stays_wrong_fails_its_scope(project: Project, world: GitHubWorld, what: str) -> None:
+def test_what_stays_wrong_fails_its_scope(crowd: Project) -> None:
     """An answer that is none never looks like an empty list: the surface fails by name, the rest lands, nothing is lost."""
-    faulty(project, f"{REPO}{COMMENTS}", WRONG_SHAPES[what])
-    ended = project.quick()
+    wrong = dict(zip(CROWD, WRONG_SHAPES, strict=False))
+    assert len(wrong) == len(WRONG_SHAPES) < len(CROWD)
+
+    def fault(request: Request) -> Any:
+        if not request.path.endswith(COMMENTS):
+            return None
+        outcome = WRONG_SHAPES.get(wrong.get(request.path.removeprefix("/repos/").removesuffix(COMMENTS), ""))
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome(request) if callable(outcome) else outcome
+
+    crowd.app.switches.fault = fault
+    ended = crowd.quick()
     assert ended.code == 3, ended.said
     told_plainly(ended)
-    assert [*failures(project)] == [(REPO, "issue_comments")]
-    assert failures(project)[REPO, "issue_comments"][0] == "FETCH_ERROR"
-    repaired(project)
+    found = failures(crowd)
+    assert {wrong.get(name, name) for name, _ in found} == set(WRONG_SHAPES)
+    assert {(surface, code) for (_, surface), (code, _) in found.items()} == {("issue_comments", "FETCH_ERROR")}
+    heard = {scope for scope, body in _latest(crowd) if body == "News."}
+    assert set(CROWD) - wrong.keys() <= heard, "nobody fails for another"
+    repaired(crowd)
+
+
+def _latest(project: Project) -> set[tuple[str, str]]:
+    with duckdb.connect(str(project.published), read_only=True) as db:
+        return set(db.execute("SELECT scope_name, body FROM feedback.events WHERE kind = 'issue_comment'").fetchall())
 
 
 @pytest.mark.parametrize(
@@ -477,7 +521,7 @@ PLACES = ["{other}/next", "//other.example/next", "https://127.0.0.1/x", "http:/
           "ftp://127.0.0.1/x", "javascript:alert(1)", "http://user:pass@{host}/x", "http://a b/"]  # fmt: skip
 
 
-@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[1], PLACES[3], PLACES[8]))
+@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[3]))
 def test_link_to_another_host(project: Project, world: GitHubWorld, place: str) -> None:
     """A next page on another host is not fetched: the token would go there. What is read on our own host is complete."""
     with other_host(world) as (other, heard):
@@ -498,8 +542,7 @@ def test_link_to_another_host(project: Project, world: GitHubWorld, place: str) 
         repaired(project)
 
 
-@pytest.mark.xfail(reason="a redirect to javascript: fails the run instead of the scope", strict=False)
-@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[3], PLACES[6]))
+@pytest.mark.parametrize("place", few(PLACES, PLACES[0], PLACES[6]))
 def test_redirect_to_another_host(project: Project, world: GitHubWorld, place: str) -> None:
     """The same for a redirect, on a list and on the repository itself."""
     with other_host(world) as (other, heard):
@@ -513,7 +556,6 @@ def test_redirect_to_another_host(project: Project, world: GitHubWorld, place: s
         repaired(project)
 
 
-@pytest.mark.xfail(reason="a list that repeats itself ends, but after a few requests more than it should", strict=False)
 def test_list_without_end(project: Project) -> None:
     """A server that always names a next page, and has nothing more to say, is not followed for ever."""
     enough = 120
@@ -542,9 +584,13 @@ def test_redirects_in_circles(project: Project) -> None:
 
 def changed_rows(project: Project, path: str, change: Callable[[dict[str, Any]], object]) -> None:
     """The server spoils the first record that it tells under this path, in lists and alone."""
+    all_changed_rows(project, {path: change})
 
+
+def all_changed_rows(project: Project, changes: dict[str, Callable[[dict[str, Any]], object]]) -> None:
     def spoil(request: Request) -> Response | None:
-        if not re.search(path, request.path):
+        change = next((change for path, change in changes.items() if re.search(path, request.path)), None)
+        if change is None:
             return None
         answer = project.app.answer(Request(request.method, request.path, request.query,
                                             {**request.headers, "if-none-match": ""}, request.body, request.root))  # fmt: skip
@@ -568,48 +614,56 @@ def quarantine(project: Project) -> list[tuple[str, int]]:
 
 
 SPOILS: list[tuple[str, str, dict[str, Any]]] = [
-    ("issue_comments", rf"{REPO}/issues/comments", {"updated_at": "yesterday"}),
-    ("issue_comments", rf"{REPO}/issues/comments", {"updated_at": "2026-03-01T12:00:00"}),
-    ("issue_comments", rf"{REPO}/issues/comments", {"created_at": "2026-02-30T12:00:00Z"}),
-    ("issue_comments", rf"{REPO}/issues/comments", {"created_at": None}),
-    ("issue_comments", rf"{REPO}/issues/comments", {"id": "1001"}),
-    ("issue_comments", rf"{REPO}/issues/comments", {"body": 5}),
-    ("issue_comments", rf"{REPO}/issues/comments", {"user": "maya"}),
-    ("review_comments", rf"{REPO}/pulls/comments", {"updated_at": 1772366400}),
-    ("review_comments", rf"{REPO}/pulls/comments", {"line": "seven"}),
-    ("review_comments", rf"{REPO}/pulls/comments", {"path": None}),
-    ("issues", rf"{REPO}/issues(/\d+)?$", {"updated_at": ""}),
-    ("issues", rf"{REPO}/issues(/\d+)?$", {"comments": "many"}),
-    ("issues", rf"{REPO}/issues(/\d+)?$", {"title": None}),
-    ("pull_requests", rf"{REPO}/pulls(/\d+)?$", {"updated_at": "soon"}),
-    ("pull_requests", rf"{REPO}/pulls(/\d+)?$", {"head": []}),
-    ("reviews", rf"{REPO}/pulls/1/reviews", {"submitted_at": "never"}),
-    ("reviews", rf"{REPO}/pulls/1/reviews", {"state": 1}),
+    ("issue_comments", r"/issues/comments", {"updated_at": "yesterday"}),
+    ("issue_comments", r"/issues/comments", {"updated_at": "2026-03-01T12:00:00"}),
+    ("issue_comments", r"/issues/comments", {"created_at": "2026-02-30T12:00:00Z"}),
+    ("issue_comments", r"/issues/comments", {"created_at": None}),
+    ("issue_comments", r"/issues/comments", {"id": "1001"}),
+    ("issue_comments", r"/issues/comments", {"body": 5}),
+    ("issue_comments", r"/issues/comments", {"user": "maya"}),
+    ("review_comments", r"/pulls/comments", {"updated_at": 1772366400}),
+    ("review_comments", r"/pulls/comments", {"line": "seven"}),
+    ("review_comments", r"/pulls/comments", {"path": None}),
+    ("issues", r"/issues(/\d+)?$", {"updated_at": ""}),
+    ("issues", r"/issues(/\d+)?$", {"comments": "many"}),
+    ("issues", r"/issues(/\d+)?$", {"title": None}),
+    ("pull_requests", r"/pulls(/\d+)?$", {"updated_at": "soon"}),
+    ("pull_requests", r"/pulls(/\d+)?$", {"head": []}),
+    ("reviews", r"/pulls/1/reviews", {"submitted_at": "never"}),
+    ("reviews", r"/pulls/1/reviews", {"state": 1}),
 ]
 
 
-@pytest.mark.parametrize(
-    ("surface", "path", "change"),
-    [SPOILS[n] for n in few(range(17), 0, 3, 4, 6, 8, 10, 11, 13, 15)],
-    ids=lambda value: str(value)[-40:],
-)
-def test_unreadable_record(project: Project, surface: str, path: str, change: dict[str, Any]) -> None:
+def test_unreadable_record(crowd: Project) -> None:
     """Kept raw with its reason, exit 3, the others land; tried again later, healed when the server is, and then no trace."""
-    changed_rows(project, path, lambda row: row.update(change))
-    ended = project.quick()
+    spoils = dict(zip(CROWD, SPOILS, strict=False))
+    assert len(spoils) == len(SPOILS) < len(CROWD)
+    all_changed_rows(
+        crowd, {f"^/repos/{name}{path}": partial(_update, change) for name, (_, path, change) in spoils.items()}
+    )
+    ended = crowd.quick()
     assert ended.code == 3 and "quarantine" in ended.out, ended.said
     told_plainly(ended)
-    assert quarantine(project) == [(surface, 1)]
-    raw = orjson.loads(project.ledger("SELECT raw FROM quarantine")[0][0])
-    assert {key: raw[key] for key in change} == change
-    makes_due(project)
-    still = project.quick()
-    assert still.code == 3, "it still cannot be read"
-    assert quarantine(project) == [(surface, 2)], "tried twice, and still in quarantine"
-    assert project.ledger("SELECT retry_at > '2026' FROM quarantine") == [(1,)], "the next try waits"
-    makes_due(project)
-    repaired(project, *["--full"] * ("id" in change))  # without an id there is nothing to ask for it by
-    assert quarantine(project) == []
+    assert sorted(quarantine(crowd)) == sorted((surface, 1) for surface, _, _ in SPOILS)
+    for scope, surface, raw in crowd.ledger("SELECT scope, surface, raw FROM quarantine"):
+        expected, _, change = spoils[crowd.app.world.repos[int(scope)].full_name]
+        assert surface == expected and {key: orjson.loads(raw)[key] for key in change} == change
+    makes_due(crowd)
+    assert crowd.quick().code == 3, "they still cannot be read"
+    assert sorted(quarantine(crowd)) == sorted((surface, 2) for surface, _, _ in SPOILS), "tried twice, and still there"
+    assert crowd.ledger("SELECT min(retry_at > '2026') FROM quarantine") == [(1,)], "the next try waits"
+    makes_due(crowd)
+    crowd.app.switches.fault = None
+    crowd.quick()
+    assert len(quarantine(crowd)) == sum("id" in change for _, _, change in SPOILS), (
+        "without an id nothing can be asked"
+    )
+    repaired(crowd, "--full")
+    assert quarantine(crowd) == []
+
+
+def _update(change: dict[str, Any], row: dict[str, Any]) -> None:
+    row.update(change)
 
 
 def test_unreadable_from_the_beginning(fresh: Project) -> None:
@@ -628,7 +682,7 @@ def test_unreadable_from_the_beginning(fresh: Project) -> None:
 def test_quarantine_counts_runs_not_landings(fresh: Project, world: GitHubWorld) -> None:
     """The wait for the next try doubles with every run that tried, however many chunks that run landed."""
     world.fill(world.repos[1001], pulls=10, comments=200, review_comments=50)
-    changed_rows(fresh, SPOILS[0][1], lambda row: row.update(SPOILS[0][2]))
+    changed_rows(fresh, REPO + SPOILS[0][1], lambda row: row.update(SPOILS[0][2]))
     ended = fresh.killed_at("pipelines.ledger:Ledger.finish", moment="after", CHUNK_ROWS="40")
     assert "quarantined" in ended.err
     attempts = {n for _, n in quarantine(fresh)}
@@ -699,7 +753,7 @@ def test_deleted_accounts(project: Project, world: GitHubWorld) -> None:
 STRANGE = ["lantern/\x1b[2Jcls", "lantern/../../etc", "lantern/a b", "x" * 100, "", None, 7, "lantern/la\nntern"]
 
 
-@pytest.mark.parametrize("name", few(STRANGE, *STRANGE[:2], *STRANGE[5:7]), ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("name", few(STRANGE, STRANGE[0], STRANGE[5]), ids=lambda value: repr(value)[:20])
 def test_repository_with_a_strange_name(project: Project, world: GitHubWorld, name: object) -> None:
     """What a server calls its repository never reaches the terminal or a request raw; at worst that repository fails."""
     changed_rows(project, rf"^/repos/{REPO}$", lambda row: row.update(full_name=name))

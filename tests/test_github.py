@@ -1,6 +1,7 @@
 """GitHub end to end: the demo world → a real warehouse → models, judged by the world's own truth."""
 
 import hashlib
+import shutil
 from pathlib import Path
 
 import pendulum
@@ -24,8 +25,7 @@ def repo(world: GitHubWorld) -> Repo:
     return world.add_repo("lantern/lantern")
 
 
-@pytest.fixture
-def small(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
+def fill(world: GitHubWorld, repo: Repo) -> None:
     """One issue and one pull request, with a word of every kind."""
     issue = repo.open_issue("pete-q", "Does it cache POST?", "Asking for a friend.")
     pull = repo.open_pull("benji", "Cache nothing that is POSTed", "Closes #1.")
@@ -37,7 +37,29 @@ def small(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
     )
     repo.review_comment(pull, "benji", "cache.go", "Done.", 12, in_reply_to=note)
     world.advance(seconds=600)
-    return desk(tmp_path, world)
+
+
+@pytest.fixture
+def small(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
+    """A small repository of which nothing was read yet."""
+    fill(world, repo)
+    return desk(tmp_path / "data", world)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data of who has read it."""
+    world, folder = GitHubWorld(NOW), tmp_path_factory.mktemp("base") / "data"
+    fill(world, world.add_repo("lantern/lantern"))
+    assert desk(folder, world).run().exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def read(small: Desk, base: Path) -> Desk:
+    """The same after its first run."""
+    shutil.copytree(base, small.home.path)
+    return small
 
 
 def test_every_kind_of_word_arrives_once(small: Desk) -> None:
@@ -50,28 +72,26 @@ def test_every_kind_of_word_arrives_once(small: Desk) -> None:
     ]  # fmt: skip
 
 
-def test_an_unchanged_run_costs_five_conditional_requests_and_writes_nothing(small: Desk) -> None:
+def test_an_unchanged_run_costs_five_conditional_requests_and_writes_nothing(read: Desk) -> None:
     """No load package, the files byte-identical, whatever the history."""
-    small.run()
-    before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (small.home.warehouse, small.home.published)}
-    report = small.run()
-    assert [(call.status, call.conditional) for call in small.app.log] == [(304, True)] * 5
+    before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (read.home.warehouse, read.home.published)}
+    report = read.run()
+    assert [(call.status, call.conditional) for call in read.app.log] == [(304, True)] * 5
     assert report.sources[0].packages == 0 and report.published_bytes is None
     assert before == {p: hashlib.sha256(p.read_bytes()).digest() for p in before}
 
 
-def test_an_edit_is_a_second_event_and_a_deletion_is_marked(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_an_edit_is_a_second_event_and_a_deletion_is_marked(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """The same id twice; the deleted one stays, marked, and is no longer actionable."""
-    small.run()
     edited, deleted = repo.comment(1, "odile", "It does!"), repo.comment(1, "odile", "Never mind.")
-    small.run()
+    read.run()
     world.advance(seconds=60)
     repo.edit_comment(edited, "It does, with Vary.")
     repo.delete_comment(deleted)
     repo.comment(1, "maya", "Let me look.")
-    small.run()
-    small.judge()
-    assert small.sql(
+    read.run()
+    read.judge()
+    assert read.sql(
         "SELECT body, is_edit, is_latest, is_deleted, is_actionable FROM feedback.events WHERE author = 'odile' ORDER BY id, is_edit"
     ) == [
         ("It does!", False, False, False, False),
@@ -96,50 +116,46 @@ def test_a_deletion_without_any_other_change_is_found_by_the_sweep(small: Desk, 
     assert small.one("SELECT count(*) FROM feedback.events WHERE is_deleted AND body = 'Oops.'") == 2
 
 
-def test_the_sweep_runs_by_itself_when_its_time_has_come(small: Desk, repo: Repo) -> None:
+def test_the_sweep_runs_by_itself_when_its_time_has_come(read: Desk, repo: Repo) -> None:
     """`sweep_hours` after the last one; the first read is one."""
-    small.run()
-    assert not small.run().sources[0].swept
-    assert small.run(sweep_hours=0).sources[0].swept
-    assert not small.run().sources[0].swept
+    assert not read.run().sources[0].swept
+    assert read.run(sweep_hours=0).sources[0].swept
+    assert not read.run().sources[0].swept
 
 
-def test_a_deleted_issue_takes_its_comments_with_it(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_a_deleted_issue_takes_its_comments_with_it(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """Absent from the complete list, and 404 or 410 by itself: gone, with everything said in it."""
-    small.run()
     repo.delete_issue(1)
     world.advance(seconds=60)
-    small.run(sweep=True)
-    small.judge()
-    assert small.sql("SELECT kind, cause FROM github.deletions") == [("issue", "answers 410")]
+    read.run(sweep=True)
+    read.judge()
+    assert read.sql("SELECT kind, cause FROM github.deletions") == [("issue", "answers 410")]
 
 
-def test_a_comment_that_comes_back_is_no_longer_deleted(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_a_comment_that_comes_back_is_no_longer_deleted(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """A hidden user's words vanish and return; a deletion is an observation, not an erasure."""
-    small.run()
     lost = repo.comments.rows[min(repo.comments.rows)]
     repo.delete_comment(lost.id)
     world.advance(seconds=60)
-    small.run(sweep=True)
-    assert small.one("SELECT is_deleted FROM feedback.events WHERE kind = 'issue_comment'")
+    read.run(sweep=True)
+    assert read.one("SELECT is_deleted FROM feedback.events WHERE kind = 'issue_comment'")
     repo.comments.put(lost)
     for issue in repo.issues.rows.values():
         issue.revision += 1  # its count of comments shows again
     world.advance(seconds=60)
-    small.run(sweep=True)
-    assert not small.one("SELECT is_deleted FROM feedback.events WHERE kind = 'issue_comment'")
-    small.judge()
+    read.run(sweep=True)
+    assert not read.one("SELECT is_deleted FROM feedback.events WHERE kind = 'issue_comment'")
+    read.judge()
 
 
-def test_a_title_changed_and_changed_back_shows_the_last_words(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_a_title_changed_and_changed_back_shows_the_last_words(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """Openers are versioned by their hash, so going back meets an old version, which is the latest again."""
-    small.run()
     for title in ("Renamed", "Does it cache POST?"):
         world.advance(seconds=60)
         repo.edit_issue(1, title=title)
-        small.run()
-    small.judge()
-    assert small.one("SELECT count(*) FROM feedback.events WHERE kind = 'issue'") == 2
+        read.run()
+    read.judge()
+    assert read.one("SELECT count(*) FROM feedback.events WHERE kind = 'issue'") == 2
 
 
 def test_three_versions_within_one_second_end_with_the_last(small: Desk, repo: Repo) -> None:
@@ -155,44 +171,41 @@ def test_three_versions_within_one_second_end_with_the_last(small: Desk, repo: R
     ]  # fmt: skip
 
 
-def test_a_dismissed_review_is_a_new_version(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_a_dismissed_review_is_a_new_version(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """Reviews have no updated_at; their state is part of what was said."""
-    small.run()
     world.advance(seconds=60)
     repo.dismiss_review(min(repo.reviews.rows))
     repo.comment(2, "maya", "Dismissed, see above.")
-    small.run()
-    small.judge()
-    assert small.sql("SELECT title, is_latest FROM feedback.events WHERE kind = 'review' AND NOT is_system ORDER BY is_latest") == [
+    read.run()
+    read.judge()
+    assert read.sql("SELECT title, is_latest FROM feedback.events WHERE kind = 'review' AND NOT is_system ORDER BY is_latest") == [
         ("changes_requested", False), ("dismissed", True),
     ]  # fmt: skip
 
 
-def test_a_rename_keeps_every_key_and_shows_the_new_name(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_a_rename_keeps_every_key_and_shows_the_new_name(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """The scope is the numeric id; the old name redirects on the same host."""
-    small.run()
-    keys = small.sql("SELECT event_key FROM feedback.events ORDER BY 1")
+    keys = read.sql("SELECT event_key FROM feedback.events ORDER BY 1")
     repo.rename("lantern/glow")
     world.advance(seconds=60)
-    small.run()
-    assert small.sql("SELECT event_key FROM feedback.events ORDER BY 1") == keys
-    assert small.sql("SELECT DISTINCT scope_name FROM feedback.events") == [("lantern/glow",)]
+    read.run()
+    assert read.sql("SELECT event_key FROM feedback.events ORDER BY 1") == keys
+    assert read.sql("SELECT DISTINCT scope_name FROM feedback.events") == [("lantern/glow",)]
 
 
-def test_a_repository_added_later_gets_its_own_history(small: Desk, world: GitHubWorld) -> None:
+def test_a_repository_added_later_gets_its_own_history(read: Desk, world: GitHubWorld) -> None:
     """Without disturbing the others: those are answered 304."""
-    small.run()
     other = world.add_repo("lantern/lantern-docs")
     for n in range(120):
         other.comment(other.open_issue("freja", f"Page {n}", "…") if n % 10 == 0 else 1, "ines-r", f"note {n}")
     world.advance(seconds=5)
-    small.names = ("lantern/lantern", "lantern/lantern-docs")
-    report = small.run()
+    read.names = ("lantern/lantern", "lantern/lantern-docs")
+    report = read.run()
     assert report.exit_code == 0
-    small.judge()
+    read.judge()
     first = [
         call
-        for call in small.app.log
+        for call in read.app.log
         if call.path.startswith("/repos/lantern/lantern/") or call.path.endswith("/lantern")
     ]
     assert {call.status for call in first} == {304}
@@ -242,46 +255,42 @@ def test_a_first_read_survives_edits_during_it(small: Desk, repo: Repo, world: G
     small.judge()
 
 
-def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(small: Desk) -> None:
+def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(read: Desk) -> None:
     """Nothing is dropped: it is a flag, made anew when the setting changes, even if nothing new was said."""
-    small.run()
-    assert small.one("SELECT count(*) FROM feedback.events WHERE is_actionable") > 1
-    report = small.run(authors=["maya"])
+    assert read.one("SELECT count(*) FROM feedback.events WHERE is_actionable") > 1
+    report = read.run(authors=["maya"])
     assert report.published_bytes
-    assert small.sql("SELECT DISTINCT author FROM feedback.events WHERE is_actionable") == [("maya",)]
+    assert read.sql("SELECT DISTINCT author FROM feedback.events WHERE is_actionable") == [("maya",)]
 
 
-def test_diff_notes_show_the_place_as_said_and_as_it_is_now(small: Desk, repo: Repo, world: GitHubWorld) -> None:
+def test_diff_notes_show_the_place_as_said_and_as_it_is_now(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """After a push the line is gone from the diff; what the reviewer saw is kept."""
-    small.run()
     place = "SELECT path, start_line, line, side, current_line, is_outdated, suggestion FROM feedback.diff_notes ORDER BY created_at, event_key LIMIT 1"
-    assert small.sql(place) == [("cache.go", 10, 12, "RIGHT", 12, False, "return nil\n")]
+    assert read.sql(place) == [("cache.go", 10, 12, "RIGHT", 12, False, "return nil\n")]
     repo.push(2, outdates=("cache.go",))
     world.advance(seconds=60)
-    small.run(sweep=True)
-    assert small.sql(place) == [("cache.go", 10, 12, "RIGHT", None, True, "return nil\n")]
+    read.run(sweep=True)
+    assert read.sql(place) == [("cache.go", 10, 12, "RIGHT", None, True, "return nil\n")]
 
 
 def test_closing_a_pull_request_keeps_its_words_and_ends_their_actionability(
-    small: Desk, repo: Repo, world: GitHubWorld
+    read: Desk, repo: Repo, world: GitHubWorld
 ) -> None:
     """Closed and merged are terminal for actionability, not for memory."""
-    small.run()
     world.advance(seconds=60)
     repo.merge(2, "maya")
-    small.run()
-    small.judge()
-    assert small.one("SELECT count(*) FROM feedback.events WHERE parent_number = 2 AND is_actionable") == 0
-    assert small.one("SELECT state FROM github.pull_requests") == "merged"
+    read.run()
+    read.judge()
+    assert read.one("SELECT count(*) FROM feedback.events WHERE parent_number = 2 AND is_actionable") == 0
+    assert read.one("SELECT state FROM github.pull_requests") == "merged"
 
 
-def test_full_reads_everything_again_and_changes_nothing(small: Desk) -> None:
+def test_full_reads_everything_again_and_changes_nothing(read: Desk) -> None:
     """Tables are merged; what was seen first stays seen first."""
-    small.run()
-    before = small.sql("SELECT * FROM feedback.events ORDER BY event_key")
-    report = small.run(full=True)
-    assert not any(call.conditional for call in small.app.log) and report.sources[0].packages == 1
-    assert small.sql("SELECT * FROM feedback.events ORDER BY event_key") == before
+    before = read.sql("SELECT * FROM feedback.events ORDER BY event_key")
+    report = read.run(full=True)
+    assert not any(call.conditional for call in read.app.log) and report.sources[0].packages == 1
+    assert read.sql("SELECT * FROM feedback.events ORDER BY event_key") == before
 
 
 def test_completeness_names_a_thread_whose_count_never_agrees(small: Desk, repo: Repo, world: GitHubWorld) -> None:
@@ -298,21 +307,19 @@ def test_completeness_names_a_thread_whose_count_never_agrees(small: Desk, repo:
     assert not any("/issues/1/comments" in call.path for call in small.app.log)
 
 
-def test_cursors_in_sql_are_dlts(small: Desk) -> None:
+def test_cursors_in_sql_are_dlts(read: Desk) -> None:
     """`ops.cursors` shows what `dlt pipeline earshot_github info` shows."""
-    small.run()
     shown = {
         surface: (complete, state)
-        for surface, complete, state in small.sql("SELECT surface, is_complete, state FROM ops.cursors")
+        for surface, complete, state in read.sql("SELECT surface, is_complete, state FROM ops.cursors")
     }
     assert set(shown) == {"repositories", "issues", "pull_requests", "issue_comments", "review_comments"}
     assert all(complete for complete, _ in shown.values())
 
 
-def test_requests_are_counted_by_surface(small: Desk) -> None:
+def test_requests_are_counted_by_surface(read: Desk) -> None:
     """Metrics of every run: what was asked, what was free, what was new and what was read again."""
-    small.run()
-    small.run(sweep_hours=0)
-    counted = small.sql("SELECT sum(requests) FROM ops.requests WHERE run_id = 2")
-    assert counted == [(len(small.app.log),)]
-    assert small.one("SELECT sum(replayed) FROM ops.requests WHERE run_id = 2") > 0
+    read.run(sweep_hours=0)
+    counted = read.sql("SELECT sum(requests) FROM ops.requests WHERE run_id = 2")
+    assert counted == [(len(read.app.log),)]
+    assert read.one("SELECT sum(replayed) FROM ops.requests WHERE run_id = 2") > 0

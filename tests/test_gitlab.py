@@ -5,6 +5,7 @@ here are about what that hides.
 """
 
 import hashlib
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,7 +15,7 @@ import pytest
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import DiffRefs, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request, Response
+from pipelines.demo.web import Request
 from pipelines.payloads import Payloads
 from sources.gitlab_threads import is_due, is_settled
 from tests.synced import GitLabDesk, gitlab_desk
@@ -38,8 +39,7 @@ def place(project: Project, new: int | None, old: int | None, **more: object) ->
     return Position("old/app.ts", "app.ts", refs, Spot(old or 0, new or 0, "new" if old is None else "old"), **more)  # type: ignore[arg-type]
 
 
-@pytest.fixture
-def small(tmp_path: Path, world: GitLabWorld, project: Project) -> GitLabDesk:
+def fill(world: GitLabWorld, project: Project) -> None:
     """One merge request with a diff thread and a conversation, one issue; all of it settled."""
     mr = project.open_merge_request(
         "benji", "Dark mode", "At last.", labels=("ui",), reviewers=("maya",), assignees=("benji",)
@@ -53,7 +53,29 @@ def small(tmp_path: Path, world: GitLabWorld, project: Project) -> GitLabDesk:
     project.comment(mr, "freja", "Lovely.")
     project.comment(issue, "maya", "Agreed.")
     world.advance(seconds=LATER)
-    return gitlab_desk(tmp_path, world)
+
+
+@pytest.fixture
+def small(tmp_path: Path, world: GitLabWorld, project: Project) -> GitLabDesk:
+    """A small project of which nothing was read yet."""
+    fill(world, project)
+    return gitlab_desk(tmp_path / "data", world)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data of who has read it."""
+    world, folder = GitLabWorld(NOW), tmp_path_factory.mktemp("base") / "data"
+    fill(world, world.add_project("lantern/console"))
+    assert gitlab_desk(folder, world).run().exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def read(small: GitLabDesk, base: Path) -> GitLabDesk:
+    """The same after its first run."""
+    shutil.copytree(base, small.home.path)
+    return small
 
 
 def test_merge_requests_issues_and_all_that_is_said_on_them_arrive(small: GitLabDesk) -> None:
@@ -65,12 +87,11 @@ def test_merge_requests_issues_and_all_that_is_said_on_them_arrive(small: GitLab
     assert small.sql("SELECT username FROM gitlab.issues__assignees") == [("ines-r",)]
 
 
-def test_an_unchanged_run_costs_a_conditional_request_a_list_and_none_a_merge_request(small: GitLabDesk) -> None:
+def test_an_unchanged_run_costs_a_conditional_request_a_list_and_none_a_merge_request(read: GitLabDesk) -> None:
     """And writes nothing at all."""
-    small.run()
-    before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (small.home.warehouse, small.home.published)}
-    report = small.run()
-    assert [(call.status, call.conditional) for call in small.app.log] == [(304, True)] * 3
+    before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (read.home.warehouse, read.home.published)}
+    report = read.run()
+    assert [(call.status, call.conditional) for call in read.app.log] == [(304, True)] * 3
     assert report.sources[0].packages == 0
     assert before == {p: hashlib.sha256(p.read_bytes()).digest() for p in before}
 
@@ -92,182 +113,96 @@ def test_a_changed_merge_request_costs_its_own_dependents_only(
     assert hanging and all("/merge_requests/1/" in path for path in hanging)
 
 
-def test_a_second_note_within_a_minute_is_not_lost(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_second_note_within_a_minute_is_not_lost(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
     """It moves nothing: what was read in that minute is not settled, and is read once more later."""
-    small.run()
     mr = project.merge_requests[1]
     world.advance(seconds=LATER)
     project.comment(mr, "maya", "First.")
     world.advance(seconds=10)
-    small.run()
+    read.run()
     moved = mr.updated_at
     project.comment(mr, "maya", "Second, within the minute.")
     assert mr.updated_at == moved, "the world must throttle, or this test proves nothing"
     world.advance(seconds=LATER)
-    small.run()
-    small.judge()
-    small.run()
-    assert {call.status for call in small.app.log} == {304}
+    read.run()
+    read.judge()
+    read.run()
+    assert {call.status for call in read.app.log} == {304}
 
 
 def test_a_deleted_note_is_found_by_the_sweep_and_marked(
-    small: GitLabDesk, project: Project, world: GitLabWorld
+    read: GitLabDesk, project: Project, world: GitLabWorld
 ) -> None:
     """updated_at stays; the count of notes drops."""
-    small.run()
     note = next(n for t in project.merge_requests[1].threads for n in t.notes if n.body == "Lovely.")
     project.delete_note(note)
     world.advance(seconds=LATER)
-    small.run(sweep=True)
-    small.judge()
-    assert small.sql("SELECT is_deleted, is_actionable FROM feedback.events WHERE body = 'Lovely.'") == [(True, False)]
+    read.run(sweep=True)
+    read.judge()
+    assert read.sql("SELECT is_deleted, is_actionable FROM feedback.events WHERE body = 'Lovely.'") == [(True, False)]
 
 
-def test_the_last_note_deleted_leaves_none(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_the_last_note_deleted_leaves_none(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
     """Replacing a set also when it became empty."""
-    small.run()
     issue = project.issues[1]
     for thread in list(issue.threads):
         for note in list(thread.notes):
             project.delete_note(note)
     world.advance(seconds=LATER)
-    small.run(sweep=True)
-    small.judge()
-    assert small.one("SELECT count(*) FROM gitlab.threads__discussions__notes WHERE parent_key LIKE '%#%'") == 0
+    read.run(sweep=True)
+    read.judge()
+    assert read.one("SELECT count(*) FROM gitlab.threads__discussions__notes WHERE parent_key LIKE '%#%'") == 0
 
 
-def test_a_resolved_thread_is_found_by_the_sweep(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_resolved_thread_is_found_by_the_sweep(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
     """Older instances move nothing at all when a thread is resolved."""
-    small.run()
     thread = next(n for t in project.merge_requests[1].threads for n in t.notes if n.position)
     project.resolve(thread, "maya")
     world.advance(seconds=LATER)
-    small.run(sweep=True)
-    small.judge()
-    assert small.sql("SELECT is_resolved, waiting_on FROM feedback.threads WHERE is_resolvable") == [(True, None)]
-    assert small.sql("SELECT DISTINCT is_resolved FROM feedback.diff_notes") == [(True,)]
+    read.run(sweep=True)
+    read.judge()
+    assert read.sql("SELECT is_resolved, waiting_on FROM feedback.threads WHERE is_resolvable") == [(True, None)]
+    assert read.sql("SELECT DISTINCT is_resolved FROM feedback.diff_notes") == [(True,)]
 
 
 def test_a_force_push_without_a_move_is_found_by_the_sweep(
-    small: GitLabDesk, project: Project, world: GitLabWorld
+    read: GitLabDesk, project: Project, world: GitLabWorld
 ) -> None:
     """The sha differs: notes and diffs are read again, and the notes are outdated."""
-    small.run()
     mr = project.merge_requests[1]
     before = mr.updated_at
     project.push(mr, "benji")
     assert mr.updated_at == before
     world.advance(seconds=LATER)
-    small.run(sweep=True)
-    small.judge()
-    assert small.one("SELECT head_sha FROM gitlab.merge_requests") == mr.refs.head_sha
-    assert small.one("SELECT head_sha FROM gitlab.diffs") == mr.refs.head_sha
-    assert small.one("SELECT bool_and(is_outdated) FROM feedback.diff_notes")
+    read.run(sweep=True)
+    read.judge()
+    assert read.one("SELECT head_sha FROM gitlab.merge_requests") == mr.refs.head_sha
+    assert read.one("SELECT head_sha FROM gitlab.diffs") == mr.refs.head_sha
+    assert read.one("SELECT bool_and(is_outdated) FROM feedback.diff_notes")
 
 
-def test_an_edited_note_is_a_second_version(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_an_edited_note_is_a_second_version(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
     """`note_versions` keeps both, also after the thread was replaced whole."""
-    small.run()
     note = next(n for t in project.merge_requests[1].threads for n in t.notes if n.body == "Lovely.")
     project.edit_note(note, "Lovely, really.")
     world.advance(seconds=LATER)
-    small.run()
-    small.judge()
-    assert small.sql("SELECT body, is_latest FROM feedback.events WHERE id = ? ORDER BY is_edit", str(note.id)) == [
+    read.run()
+    read.judge()
+    assert read.sql("SELECT body, is_latest FROM feedback.events WHERE id = ? ORDER BY is_edit", str(note.id)) == [
         ("Lovely.", False), ("Lovely, really.", True),
     ]  # fmt: skip
 
 
-def test_a_removed_label_and_reviewer_are_unlinked(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+def test_a_removed_label_and_reviewer_are_unlinked(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
     """Child tables are replaced with their merge request."""
-    small.run()
     mr = project.merge_requests[1]
     project.label(mr, "maya", add=("theme",), remove=("ui",))
     mr.reviews.clear()
     mr.revision += 1
     world.advance(seconds=LATER)
-    small.run()
-    small.judge()
-    assert small.one("SELECT count(*) FROM gitlab.merge_requests__reviewers") == 0
-
-
-def test_a_failed_page_of_discussions_keeps_notes_and_watermark(
-    small: GitLabDesk, project: Project, world: GitLabWorld
-) -> None:
-    """A 500 on page 2: recorded by name, retried by the next run, nothing half replaced."""
-    small.run()
-    mr = project.merge_requests[1]
-    for n in range(120):
-        project.comment(mr, "odile", f"remark {n}")
-    world.advance(seconds=LATER)
-    before = small.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id")
-    mark = small.sql("SELECT parent_key, synced_for_updated_at FROM gitlab.threads ORDER BY 1")
-
-    def fault(request: Request) -> Response | None:
-        failing = request.path.endswith("/1/discussions") and request.query.get("page") == "2"
-        return (
-            Response(500, {"message": "500 Internal Server Error"})
-            if failing and "merge_requests" in request.path
-            else None
-        )
-
-    small.app.switches.fault = fault
-    report = small.run()
-    assert report.exit_code == 3
-    assert [(p.surface, p.code) for p in report.sources[0].problems] == [("threads of !1", "FETCH_ERROR")]
-    assert small.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id") == before
-    assert small.sql("SELECT parent_key, synced_for_updated_at FROM gitlab.threads ORDER BY 1") == mark
-    assert small.sql("SELECT surface, attempts FROM ops.failures WHERE resolved_at IS NULL") == [("threads of !1", 1)]
-    small.app.switches.fault = None
-    assert small.run().exit_code == 0
-    small.judge()
-    assert small.one("SELECT count(*) FROM ops.failures WHERE resolved_at IS NULL") == 0
-
-
-def test_a_note_that_cannot_be_read_keeps_the_whole_thread_as_it_was(
-    small: GitLabDesk, project: Project, world: GitLabWorld
-) -> None:
-    """Notes are parsed before anything is replaced; the watermark stays; the next run heals it."""
-    small.run()
-    mr = project.merge_requests[1]
-    project.comment(mr, "odile", "poison")
-    world.advance(seconds=LATER)
-    before = small.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id")
-
-    def fault(request: Request) -> Response | None:
-        if not request.path.endswith("/merge_requests/1/discussions"):
-            return None
-        note = {"id": 1, "body": "x", "created_at": "yesterday", "updated_at": "2026-03-01T12:00:00.000Z"}
-        return Response(200, [{"id": "d1", "individual_note": True, "notes": [note]}])
-
-    small.app.switches.fault = fault
-    report = small.run()
-    assert report.exit_code == 3 and "instant" in report.sources[0].problems[0].message
-    assert small.sql("SELECT id, body FROM gitlab.threads__discussions__notes ORDER BY id") == before
-    small.app.switches.fault = None
-    assert small.run().exit_code == 0
-    small.judge()
-
-
-def test_a_merge_request_that_vanishes_between_list_and_read(
-    small: GitLabDesk, project: Project, world: GitLabWorld
-) -> None:
-    """404 on its discussions and by itself: marked deleted with that cause, its words kept."""
-    gone = project.open_merge_request("kofi", "Mistake")
-    project.comment(gone, "kofi", "Oops.")
-    world.advance(seconds=LATER)
-    small.run()
-    world.advance(seconds=LATER)
-    project.comment(gone, "kofi", "Deleting this.")
-    small.app.switches.before = lambda request: (
-        project.delete(gone) if "/discussions" in request.path and gone.iid in project.merge_requests else None
-    )
-    assert small.run().exit_code == 3
-    small.app.switches.before = None
-    assert small.run().exit_code == 0
-    assert small.sql("SELECT body, is_deleted FROM feedback.events WHERE parent_number = 2 AND NOT is_system ORDER BY body") == [
-        ("", True), ("Oops.", True),
-    ]  # fmt: skip
+    read.run()
+    read.judge()
+    assert read.one("SELECT count(*) FROM gitlab.merge_requests__reviewers") == 0
 
 
 def test_a_project_made_private_fails_alone_and_loses_nothing(
@@ -401,14 +336,37 @@ def test_unreadable_notes_make_short_and_empty_pages_that_end_nothing(
     desk.judge()
 
 
-def test_payloads_are_kept_but_for_system_notes_without_a_place(small: GitLabDesk) -> None:
+def test_payloads_are_kept_but_for_system_notes_without_a_place(read: GitLabDesk) -> None:
     """The seed's selective rule."""
-    small.run()
-    payloads = Payloads(small.home.payloads)
-    for id_, is_system in small.sql("SELECT id, is_system FROM gitlab.threads__discussions__notes"):
+    payloads = Payloads(read.home.payloads)
+    for id_, is_system in read.sql("SELECT id, is_system FROM gitlab.threads__discussions__notes"):
         assert bool(payloads.read("gitlab", "note", str(id_))) is not is_system
-    [mr] = small.sql("SELECT id, title FROM gitlab.merge_requests")
+    [mr] = read.sql("SELECT id, title FROM gitlab.merge_requests")
     assert payloads.read("gitlab", "merge_request", str(mr[0]))[0]["title"] == mr[1]
+
+
+def test_payloads_of_notes_in_a_diff_are_kept_even_if_the_system_says_them(
+    read: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
+    """Such a note says where something changed."""
+    project.comment(project.merge_requests[1], "odile", "One more.")
+    world.advance(seconds=LATER)
+
+    def by_the_system(request: Request, data: list[dict[str, object]]) -> object:
+        for discussion in data if request.path.endswith("/discussions") else ():
+            for note in discussion["notes"]:  # type: ignore[attr-defined]
+                note["system"] = True
+        return data
+
+    read.app.rewrite = by_the_system
+    read.home.payloads.unlink()
+    read.run()
+    payloads = Payloads(read.home.payloads)
+    notes = read.sql(
+        "SELECT id, position_new_path IS NOT NULL FROM gitlab.threads__discussions__notes WHERE parent_key LIKE '%!1'"
+    )
+    assert {placed for _, placed in notes} == {True, False}
+    assert all(bool(payloads.read("gitlab", "note", str(id_))) is placed for id_, placed in notes)
 
 
 def test_payloads_can_be_switched_off(small: GitLabDesk) -> None:
@@ -417,19 +375,36 @@ def test_payloads_can_be_switched_off(small: GitLabDesk) -> None:
     assert not small.home.payloads.exists()
 
 
-def test_full_forgets_watermarks_and_changes_nothing(small: GitLabDesk) -> None:
+def test_full_forgets_watermarks_and_changes_nothing(read: GitLabDesk) -> None:
     """Lists and threads are read again; what was first seen stays first seen."""
-    small.run()
-    before = small.sql("SELECT * FROM feedback.events ORDER BY event_key")
-    small.run(full=True)
-    assert any(call.path.endswith("/discussions") for call in small.app.log)
-    assert small.sql("SELECT * FROM feedback.events ORDER BY event_key") == before
+    before = read.sql("SELECT * FROM feedback.events ORDER BY event_key")
+    read.run(full=True)
+    assert any(call.path.endswith("/discussions") for call in read.app.log)
+    assert read.sql("SELECT * FROM feedback.events ORDER BY event_key") == before
 
 
-def test_completeness_compares_counts_of_user_notes(small: GitLabDesk) -> None:
+def test_completeness_compares_counts_of_user_notes(read: GitLabDesk) -> None:
     """System notes are not counted."""
-    small.run()
-    assert small.sql("SELECT DISTINCT is_complete FROM ops.completeness WHERE source = 'gitlab'") == [(True,)]
+    assert read.sql("SELECT DISTINCT is_complete FROM ops.completeness WHERE source = 'gitlab'") == [(True,)]
+
+
+HEADERS = {"link", "x-next-page", "x-prev-page", "x-page", "x-per-page", "x-total", "x-total-pages"}
+
+
+@pytest.mark.parametrize("stripped", [{"link"}, {"x-next-page"}, HEADERS], ids=["no Link", "no x-next-page", "neither"])
+def test_pagination_continues_when_headers_are_missing(
+    tmp_path: Path, world: GitLabWorld, project: Project, stripped: set[str]
+) -> None:
+    """Link, else x-next-page, else until a page is empty: a full page is never taken for the last."""
+    for n in range(105):
+        project.open_merge_request("benji", f"Change {n}")
+    for n in range(205):
+        project.comment(project.merge_requests[1], "maya", f"remark {n}")
+    world.advance(seconds=LATER)
+    desk = gitlab_desk(tmp_path, world)
+    desk.app.switches.strip_headers = stripped
+    assert desk.run({"fetch_resource_events": False, "fetch_closes_issues": False, "fetch_diffs": False}).exit_code == 0
+    desk.judge()
 
 
 def test_the_settled_rule() -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from pipelines.demo.gitlab_project import Project as World
 from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request
+from pipelines.demo.web import Bent, Request
 from tests.story import Ended
 from tests.test_gitlab_kills import PLACE, SETTLED, GitLabProject, judge, past, served
 
@@ -169,15 +170,24 @@ def test_46_killed_before_it_published_it_leaves_nothing_torn(story: Any) -> Non
 
 def test_a_bulk_run_in_another_process_is_not_called_killed(project: GitLabProject) -> None:
     """A surgical preflight begins beside it, without the lock that would tell."""
-    said = []
+    began = threading.Event()
 
-    def look(request: Request) -> None:
-        if request.path.endswith("/merge_requests") and not said:
-            said.append(True)
-            assert project.quick("--mr", "1", "--preflight-only").code == 0
+    def slow(request: Request) -> Bent | None:
+        if not request.path.endswith("/merge_requests"):
+            return None
+        began.set()
+        return Bent(delay=4.0)
 
     before = len(project.app.log)
-    project.app.switches.before = look
-    ended = project.ended(project.start(), before)
-    assert ended.code == 0 and said
-    assert project.ledger("SELECT count(*) FROM runs WHERE status = 'killed'") == [(0,)]
+    project.app.switches.fault = slow
+    bulk = project.start()
+    assert began.wait(20)
+    assert project.quick("--mr", "1", "--preflight-only").code == 0
+    states = project.ledger("SELECT status FROM runs WHERE mode = 'bulk' ORDER BY run_id DESC LIMIT 1")
+    ended = project.ended(bulk, before)
+    assert states == [("running",)]
+    assert ended.code == 0, ended.said
+    assert project.ledger("SELECT mode, status FROM runs ORDER BY run_id DESC LIMIT 2") == [
+        ("preflight", "done"),
+        ("bulk", "done"),
+    ]
