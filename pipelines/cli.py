@@ -17,6 +17,7 @@ COMMANDS = {
     "show": "pipelines.ask.show:show",
     "open": "pipelines.ask.show:open_",
     "count": "pipelines.ask.count:count",
+    "search": "pipelines.ask.search:search",
     "status": "pipelines.ask.status:status",
     "ack": "pipelines.ask.ack:ack",
     "reset": "pipelines.reset:reset",

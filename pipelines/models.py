@@ -5,6 +5,9 @@ A model is a view, or (`kept by: column`) a table of which only the touched part
 are narrowed to the parents that came in by loads not taken yet, views in between are inlined so that the narrowing
 reaches the tables, and the result replaces these parents' rows. What was taken is remembered by load, not by time:
 loads can commit out of order, and a killed load's rows count too.
+
+A model with a `stage` of its own is not built with the others: what is due in it is remembered, parent by parent, until
+`regenerate` is told to bring all of it up to date, or some of it.
 """
 
 import contextlib
@@ -19,7 +22,7 @@ import duckdb
 
 from sources.record import Table, fingerprint
 
-__all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models"]
+__all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
 
 FOLDER = Path(__file__).parent / "models"
 OURS = ("staging", "feedback", "ops")
@@ -54,6 +57,10 @@ class Model:
     def kept_by(self) -> str | None:
         return self.header.get("kept by")
 
+    @property
+    def stage(self) -> str | None:
+        return self.header.get("stage")
+
     @cached_property
     def reads(self) -> set[str]:
         return set(re.findall(r"\b(?:FROM|JOIN)\s+([a-z_]+\.[a-z_]+)", self.sql))
@@ -80,19 +87,20 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
     models = read_models()
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    connection.execute("CREATE TABLE IF NOT EXISTS ops.dirty_documents (parent_key VARCHAR)")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_loads (load_id VARCHAR)")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_scopes (name VARCHAR, scope VARCHAR, shown VARCHAR)")
     connection.begin()
     try:
-        tables = {
-            f"{source}.{name}": t
-            for source, all_ in landed.items()
-            for root in all_
-            for name, t in root.family().items()
-        }
+        tables = _tables(landed)
         _ensure(connection, tables)
         _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
-        replaced = sum(_build_one(connection, model, models, tables, anew=anew) for model in models)
+        replaced = 0
+        for model in models:
+            if model.stage:
+                _put_off(connection, model, anew=anew)
+            else:
+                replaced += _build_one(connection, model, models, tables, anew=anew)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
@@ -102,6 +110,28 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
             connection.rollback()
         raise
     return replaced
+
+
+def regenerate(
+    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None
+) -> list[str]:
+    """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due."""
+    models, tables = read_models(), _tables(landed)
+    connection.begin()
+    try:
+        due = "CREATE OR REPLACE TEMP TABLE dirty AS SELECT DISTINCT parent_key FROM ops.dirty_documents"
+        connection.execute(due if only is None else f"{due} WHERE list_contains(?, parent_key)", _bound(only))
+        for model in models:
+            if model.stage:
+                _build_one(connection, model, models, tables, anew=False)
+        connection.execute("DELETE FROM ops.dirty_documents WHERE parent_key IN (SELECT parent_key FROM dirty)")
+        found = connection.execute("SELECT parent_key FROM dirty ORDER BY parent_key").fetchall()
+        connection.commit()
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):
+            connection.rollback()
+        raise
+    return [key for (key,) in found]
 
 
 def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true") -> None:
@@ -116,6 +146,16 @@ def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "tru
     for column in [*model.key, *model.not_null]:
         if connection.execute(f"SELECT 1 FROM {model.name} WHERE ({where}) AND {column} IS NULL LIMIT 1").fetchone():
             raise CheckFailed(f"{model.name}: {column} is null")
+
+
+def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool) -> None:
+    """What was touched is due in this model, together with what was due before."""
+    due = "FROM dirty"
+    if anew:
+        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS FROM ({model.sql}) LIMIT 0")
+        _comment(connection, model, "TABLE")
+        due = "SELECT parent_key FROM feedback.events UNION SELECT parent_key FROM feedback.parents"
+    connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT FROM ops.dirty_documents")
 
 
 def _build_one(
@@ -139,6 +179,11 @@ def _build_one(
         connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
         _comment(connection, model, "VIEW")
     return 0
+
+
+def _tables(landed: Mapping[str, Iterable[Table]]) -> dict[str, Table]:
+    families = {source: [root.family() for root in all_] for source, all_ in landed.items()}
+    return {f"{source}.{name}": t for source, all_ in families.items() for family in all_ for name, t in family.items()}
 
 
 def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
@@ -231,11 +276,15 @@ def _read(path: Path) -> Model:
     header = {"description": ""}
     for line in lines:
         name, colon, value = line.partition(": ")
-        if colon and name in ("key", "not null", "kept by"):
+        if colon and name in ("key", "not null", "kept by", "stage"):
             header[name] = value.strip()
         else:
             header["description"] = f"{header['description']} {line}".strip()
     return Model(f"{path.parent.name}.{path.stem}", text, header)
+
+
+def _bound(only: Iterable[str] | None) -> list[list[str]]:
+    return [] if only is None else [list(only)]
 
 
 def _words(text: str) -> list[str]:

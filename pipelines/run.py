@@ -44,6 +44,8 @@ class Asked:
     pr: tuple[int, ...]
     preflight_only: bool
     dry_run: bool
+    no_docs: bool
+    no_embed: bool
 
     @property
     def has_targets(self) -> bool:
@@ -57,6 +59,8 @@ class Asked:
         for name in ("preflight_only", "dry_run"):
             if getattr(self, name) and not self.has_targets:
                 raise ConfigError(f"--{name.replace('_', '-')} needs targets: --issue, --mr or --pr")
+        if self.has_targets and self.no_docs and not self.no_embed:
+            raise ConfigError("--no-docs leaves nothing of the targets to embed: say --no-embed too")
 
 
 NUMBER = click.IntRange(min=1)
@@ -75,6 +79,8 @@ NUMBER = click.IntRange(min=1)
 @click.option("--pr", type=NUMBER, multiple=True, help="Only this pull request, now. Repeatable.")
 @click.option("--preflight-only", is_flag=True, help="Look whether the targets are there; write nothing.")
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for; no network, nothing written.")
+@click.option("--no-docs", is_flag=True, help="Leave documents and their index for a later run.")
+@click.option("--no-embed", is_flag=True, help="Leave embeddings for a later run.")
 @click.option("--every", metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout; logs go to stderr.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every scan.")
@@ -159,11 +165,14 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
+    from pipelines.embedders import configured_embedder
     from pipelines.sync import Options
 
     return Options(
         full=asked.full, sweep=asked.sweep, sweep_hours=config.sweep_hours,
         safe_backfill_hours=config.safe_backfill_hours, authors=config.authors, keep_payloads=config.keep_payloads,
+        docs=not asked.no_docs, embedder=None if asked.no_embed else configured_embedder(config.embed),
+        embed_seconds=config.embed.budget_seconds,
     )  # fmt: skip
 
 

@@ -89,8 +89,8 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
             print(
                 f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs"
             )
-    if report.error:
-        print(f"  ! {safe(report.error)}")
+    if report.error or report.stage_problem:
+        print(f"  ! {safe(report.error or report.stage_problem or '')}")
     print(f"\n{_ending(report, home)}\n{_next_steps(report, home, demo)}")
 
 
@@ -155,7 +155,8 @@ def _data(report: "Report") -> dict[str, Any]:
         "seconds": round(report.seconds, 3),
         "published_bytes": report.published_bytes,
         "new_events": {f"{source} {kind}": count for (source, kind), count in report.new_events.items()},
-        "error": report.error,
+        **report.stages,
+        "error": report.error or report.stage_problem,
         "sources": [
             {
                 "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,

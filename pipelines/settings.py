@@ -7,15 +7,51 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sources.config import ConfigError, Secret, Settings, read_settings, refuse_unknown, section
+from sources.config import (
+    ConfigError,
+    Secret,
+    Settings,
+    check_address,
+    read_settings,
+    refuse_unknown,
+    section,
+)
 
 if TYPE_CHECKING:
     from sources.record import Table
 
-__all__ = ["EarshotConfig", "checked", "configured", "data_dir", "landed_tables", "load", "usual_token"]
+__all__ = ["EarshotConfig", "EmbedConfig", "checked", "configured", "data_dir", "landed_tables", "load", "usual_token"]
 
 SOURCES = ("github", "gitlab", "bluesky")
 UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
+
+
+PROVIDERS = ("", "off", "local", "ollama", "openai")
+
+
+@dataclass(frozen=True)
+class EmbedConfig:
+    """Who turns words into vectors. By itself the embedded model, where `earshot[semantic]` is installed."""
+
+    provider: str = ""
+    model: str = ""
+    url: str = ""
+    api_key: Secret = Secret("")
+    timeout_seconds: float = 30.0
+    budget_seconds: float = 300.0  # of one run; the rest is for the next
+
+    def __post_init__(self) -> None:
+        if self.provider not in PROVIDERS:
+            raise ConfigError(f"[earshot.embed] provider: {self.provider!r} is none of {', '.join(PROVIDERS[1:])}")
+        if self.provider in ("ollama", "openai") and not self.model:
+            raise ConfigError(f"[earshot.embed] model: which one {self.provider} is to be asked for")
+        if self.provider == "openai" and not self.url:
+            raise ConfigError("[earshot.embed] url: where the server is, e.g. http://localhost:8000")
+        if self.url:
+            check_address("[earshot.embed]", self.url, "url")
+        for name in ("timeout_seconds", "budget_seconds"):
+            if getattr(self, name) <= 0:
+                raise ConfigError(f"[earshot.embed] {name}: more than 0")
 
 
 @dataclass(frozen=True)
@@ -28,6 +64,7 @@ class EarshotConfig:
     entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
     keep_payloads: bool = True
+    embed: EmbedConfig = EmbedConfig()
 
     def __post_init__(self) -> None:
         for name, least in (("max_retries", 0), ("sweep_hours", 0), ("safe_backfill_hours", 0)):

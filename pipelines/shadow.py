@@ -5,7 +5,7 @@ It walks the very path of a run, from nothing, so what it holds is what a first 
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -85,7 +85,7 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
     names = [connected.source.name for connected in sources]
     with TemporaryDirectory(prefix="earshot-verify-") as folder:
         shadow = Home(Path(folder))
-        report = asyncio.run(sync(shadow, sources, options))
+        report = asyncio.run(sync(shadow, sources, replace(options, docs=False, embedder=None)))
         problems = [(each.source, problem) for each in report.sources for problem in each.problems]
         if report.error:
             problems.append(("*", Problem("*", "publishing", "FAILED", report.error)))

@@ -1,9 +1,10 @@
 """A surgical run: named issues, merge requests and pull requests, fresh now.
 
-preflight → ingest → dependents → publish. The preflight asks for all targets without the lock, so that a scheduled run
-is not disturbed, and collects every failure: if one target is missing nothing is written. While it was on its way a
-bulk run may have landed something newer; such a target is skipped, never overwritten: its `updated_at` here is later,
-or the same and it was seen after we asked. From here on the lock is held, so no bulk run can come in between.
+preflight → ingest → dependents → models → docs → publish → lock released → embed. The preflight asks for all targets
+without the lock, so that a scheduled run is not disturbed, and collects every failure: if one target is missing nothing
+is written. While it was on its way a bulk run may have landed something newer; such a target is skipped, never
+overwritten: its `updated_at` here is later, or the same and it was seen after we asked. From the ingest on the lock is
+held, so no bulk run can come in between.
 
 What hangs on the targets is read best effort, each part under its own time limit, and lands in the same package as they
 do: readers see all of it at once. No list's cursor moves; the watermarks of what was touched do, since they are rows.
@@ -20,6 +21,7 @@ import duckdb
 import orjson
 
 from pipelines.ledger import Ledger
+from pipelines.making import Making
 from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.sync import Connected, Options, Run
 from pipelines.warehouse import Home, Locked, PublishError
@@ -90,6 +92,8 @@ class Surgery:
             "targets": [str(target) for target in self.outcomes], "place": self.order.place,
             "fetched": sum(o.fetched for o in told), "ingested": sum(o.ingested for o in told),
             "skipped_stale": sum(o.is_stale for o in told), "failures": len(self.failures),
+            "docs_regenerated": len(self.report.documents) if self.report else 0,
+            "docs_embedded": self.report.embedded if self.report else 0,
             "completion_status": self.completion, "stage_timings_ms": self.timings_ms,
         }  # fmt: skip
 
@@ -154,9 +158,13 @@ class _Stages:
                     fresh, held = await self._fresh(fetched)
                 async with self._stage("dependents"):
                     batches = await self._dependents(fresh, held)
-                async with self._stage("publish"):
-                    await self._publish(reading, [*(one.batch for one in fresh), *batches])
-        self.surgery.exit_code = PARTIAL if self.surgery.failures else 0
+                touched = [one.key for one in fresh]
+                making = await self._land(reading, [*(one.batch for one in fresh), *batches])
+                await making.build()
+                await making.document(touched)
+                await making.publish()
+        await making.embed(touched)
+        self.surgery.exit_code = PARTIAL if self.surgery.failures or making.report.stage_problem else 0
 
     async def _preflight(self, reading: Reading, api: Api) -> list[Fetched]:
         """All targets as they are now; failures are collected, not raised."""
@@ -215,7 +223,7 @@ class _Stages:
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches
 
-    async def _publish(self, reading: Reading, batches: list[Batch]) -> None:
+    async def _land(self, reading: Reading, batches: list[Batch]) -> Making:
         from pipelines.payloads import Payloads
 
         source, run = self.surgery.order.connected.source, self.warehouse
@@ -233,7 +241,8 @@ class _Stages:
         for outcome in self.surgery.outcomes.values():
             outcome.ingested = outcome.fetched and not outcome.is_stale
         self._told(reading, report.sources[0])
-        await run.publish(report)
+        report.timings_ms = self.surgery.timings_ms
+        return run.making(report, note=self._note)
 
     def _held(self, keys: list[str]) -> dict[str, Row]:
         source, warehouse = self.surgery.order.connected.source, self.warehouse.home.warehouse
@@ -262,10 +271,13 @@ class _Stages:
     def _timed_out(self) -> Failure:
         return Failure("TIMEOUT", f"not read within {self.surgery.order.timeout:g} s (entity_timeout_seconds)")
 
+    def _note(self, phase: str) -> None:
+        self.ledger.note(self.surgery.run_id, phase=phase, detail=orjson.dumps(self.surgery.counters()).decode())
+
     @asynccontextmanager
     async def _stage(self, name: str) -> AsyncIterator[None]:
         started = time.monotonic()
-        self.ledger.note(self.surgery.run_id, phase=name, detail=orjson.dumps(self.surgery.counters()).decode())
+        self._note(name)
         self.warehouse.watch.at(name)
         try:
             yield

@@ -1,4 +1,4 @@
-"""One run, top to bottom: lock → read → land → settle → models → publish.
+"""One run, top to bottom: lock → read → land → settle → models → documents → publish → lock released → embeddings.
 
 Sources are read side by side; all that touches dlt or DuckDB happens in one worker thread, one landing at a time, while
 the reading goes on. A landing commits whatever prefix of the batches has arrived, every few thousand rows, so a killed
@@ -11,25 +11,26 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import duckdb
+import orjson
 import pendulum
 import pyarrow as pa
 
-from pipelines import mirror, models
+from pipelines import models
 from pipelines.intake import Intake
 from pipelines.ledger import Ledger
+from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
-from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, LandingError, PublishError
 from sources.http import Api
 from sources.reading import Problem, Reading, Source
-from sources.record import Row, fingerprint
+from sources.record import Row
 
 if TYPE_CHECKING:
     from pipelines.landing import Landing
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Connected", "Options", "Run", "sync"]
 
 log = logging.getLogger("earshot.sync")
-
-CHUNK_ROWS = 25_000
-SPARING = {"memory_limit": "128MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
 
 
 class Connected(Protocol):
@@ -51,47 +49,40 @@ class Connected(Protocol):
     def connect(self) -> AbstractAsyncContextManager[Api]: ...
 
 
-@dataclass(frozen=True)
-class Options:
-    full: bool = False
-    sweep: bool = False
-    sweep_hours: float = 24.0
-    safe_backfill_hours: float = 24.0
-    authors: Sequence[str] = ()
-    keep_payloads: bool = True
-    chunk_rows: int = CHUNK_ROWS
-
-
 async def sync(home: Home, sources: Sequence[Connected], options: Options, watch: Watch | None = None) -> Report:
     """Holds the lock, reads everything once, publishes. Raises `Locked` when another run is at it."""
     watch, started = watch or Watch(), time.monotonic()
-    with home.lock(), Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
-        mode = "full" if options.full else "sweep" if options.sweep else "bulk"
-        run_id = ledger.begin(mode, [c.source.name for c in sources])
-        run = Run(home, ledger, run_id, options, worker, watch)
-        report = Report(run_id, [])
-        try:
-            async with ledger.beating(run_id):
-                report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
-                await run.publish(report)
-        except (PublishError, models.CheckFailed, duckdb.Error) as error:
-            report.error = str(error).splitlines()[0][:300]
-        except asyncio.CancelledError:
-            ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)
-            raise
-        except BaseException as error:
-            ledger.finish(run_id, "failed", 1, phase=watch.phase, error=f"{type(error).__name__}: {error}"[:500])
-            raise
-        report.seconds = time.monotonic() - started
-        ledger.finish(
-            run_id,
-            _STATUS[report.exit_code],
-            report.exit_code,
-            phase=watch.phase,
-            error=report.error,
-            **totals(report),
-        )
-        return report
+    with ExitStack() as lock:
+        lock.enter_context(home.lock())
+        with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
+            mode = "full" if options.full else "sweep" if options.sweep else "bulk"
+            run_id = ledger.begin(mode, [c.source.name for c in sources])
+            report = Report(run_id, [])
+            run = Run(home, ledger, run_id, options, worker, watch)
+            try:
+                async with ledger.beating(run_id):
+                    report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
+                    making = run.making(report)
+                    await making.build()
+                    await making.document()
+                    await making.publish()
+                    lock.close()
+                    await making.embed()
+                    watch.at("done")
+            except (PublishError, models.CheckFailed, duckdb.Error) as error:
+                report.error = str(error).splitlines()[0][:300]
+            except asyncio.CancelledError:
+                ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)
+                raise
+            except BaseException as error:
+                ledger.finish(run_id, "failed", 1, phase=watch.phase, error=f"{type(error).__name__}: {error}"[:500])
+                raise
+            report.seconds = time.monotonic() - started
+            ledger.finish(
+                run_id, STATUS[report.exit_code], report.exit_code, phase=watch.phase, error=report.error,
+                detail=orjson.dumps(report.stages).decode(), **totals(report),
+            )  # fmt: skip
+            return report
 
 
 @dataclass
@@ -163,46 +154,17 @@ class Run:
                 ledger.learn(f"due {source.name}", "suspects" if suspects else "")
         return self._record(source, reading, intake)
 
-    async def publish(self, report: Report) -> None:
-        """Models and the readers' file, if anything changed since they were last made."""
-        anew = self._settings_changed()
-        if self.ledger.fact("unpublished") or anew or not self.home.published.exists():
-            self.watch.at("models")
-            await self.work(self._build, anew is not None, report)
-            self.watch.at("publishing")
-            report.published_bytes = await self.work(self.home.publish)
-            if anew:
-                self.ledger.learn("settings", anew)
-            self.ledger.learn("unpublished", "")
-        self.watch.at("done")
-
-    def _build(self, anew: bool, report: Report) -> None:
-        try:
-            self._build_with(SPARING, anew, report)
-        except duckdb.OutOfMemoryException:  # something that cannot be spilled
-            log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
-            self._build_with({}, anew, report)
-
-    def _build_with(self, config: dict[str, Any], anew: bool, report: Report) -> None:
-        with duckdb.connect(str(self.home.warehouse), config=config) as connection:
-            mirror.prepare(connection, self.options.authors)
-            before = _event_counts(connection)
-            anew = anew or before is None
-            models.build(connection, landed_tables(), anew=anew)
-            report.new_events = _more(before or {}, _event_counts(connection) or {})
-            self.ledger.note(self.run_id, **totals(report))
-            mirror.mirror(connection, self.ledger, self.run_id, _STATUS[report.exit_code], report.exit_code)
-            names = {s.source: s.names for s in report.sources}
-            mirror.mirror_cursors(connection, {name: landing.cursors for name, landing in self.landings.items()}, names)
-            connection.execute("CHECKPOINT")
+    def making(self, report: Report, note: Callable[[str], None] | None = None) -> Making:
+        """What comes after the landing; `note` is told of every stage that begins."""
+        return Making(
+            self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
+            lambda: {name: landing.cursors for name, landing in self.landings.items()}, report,
+            note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
+        )  # fmt: skip
 
     def _landed(self, name: str, rows: int) -> None:
         self.watch.landed[name] = rows
         self.watch.on_change(self.watch)
-
-    def _settings_changed(self) -> str | None:
-        now = fingerprint(models.models_fingerprint(), sorted(self.options.authors))
-        return now if now != self.ledger.fact("settings") else None
 
     def _sweeps(self, name: str, landing: "Landing") -> bool:
         """Asked for, or due. A first read sees everything anyway."""
@@ -262,19 +224,3 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
         result = connection.execute(source.suspects, source.suspect_values(reading))
         names = [column[0] for column in result.description or ()]
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
-
-
-_STATUS = {0: "done", 1: "failed", 3: "partial"}
-
-
-def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
-    return {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
-
-
-def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int] | None:
-    """None: the warehouse is new, nothing was built in it yet."""
-    try:
-        rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY ALL").fetchall()
-    except duckdb.CatalogException:
-        return None
-    return {(source, kind): count for source, kind, count in rows}

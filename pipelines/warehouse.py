@@ -53,6 +53,14 @@ class Home:
         return self.path / "payloads.sqlite"
 
     @property
+    def search(self) -> Path:
+        return self.path / "search.sqlite"
+
+    @property
+    def vectors(self) -> Path:
+        return self.path / "vectors.sqlite"
+
+    @property
     def working(self) -> Path:
         """dlt's working directories: `dlt pipeline --pipelines-dir <this> NAME info`."""
         return self.path / "dlt"

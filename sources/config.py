@@ -55,6 +55,10 @@ def section(settings: Settings, name: str, shape: type[T]) -> T:
     found: object = settings
     for part in name.split("."):
         found = found.get(part, {}) if isinstance(found, dict) else found
+    return _shaped(name, found, shape)
+
+
+def _shaped(name: str, found: object, shape: type[T]) -> T:
     if not isinstance(found, dict):
         raise ConfigError(f"[{name}] is not a table")
     fields = {field.name: field for field in dataclasses.fields(shape) if field.init}  # type: ignore[arg-type]
@@ -63,7 +67,7 @@ def section(settings: Settings, name: str, shape: type[T]) -> T:
     return shape(**{key: _typed(f"[{name}] {key}", value, hints[key]) for key, value in found.items()})
 
 
-def check_address(where: str, url: str) -> None:
+def check_address(where: str, url: str, key: str = "api_url") -> None:
     """A service's address must name scheme and host: everything asked of it, and its token, goes there."""
     try:
         parts = urlsplit(url)
@@ -71,7 +75,7 @@ def check_address(where: str, url: str) -> None:
     except ValueError:
         known = False
     if not known:
-        raise ConfigError(f"{where} api_url: {url!r} is not an address like https://api.example.com")
+        raise ConfigError(f"{where} {key}: {url!r} is not an address like https://api.example.com")
 
 
 def refuse_unknown(where: str, found: Iterable[str], known: Iterable[str]) -> None:
@@ -101,6 +105,8 @@ def _typed(where: str, value: object, hint: object) -> object:
     if isinstance(hint, types.UnionType):
         hint = next(arm for arm in hint.__args__ if arm is not type(None))
     origin = typing.get_origin(hint) or hint
+    if isinstance(origin, type) and dataclasses.is_dataclass(origin):
+        return _shaped(where.replace("] ", ".").lstrip("["), value, origin)
     if isinstance(value, str) and origin not in (str, Secret):
         try:
             value = orjson.loads(value)

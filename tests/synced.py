@@ -55,10 +55,13 @@ class Desk:
         source = self.source(self.names, **(config or {}))
         return asyncio.run(sync(self.home, [Reached(source, self.app)], Options(**options)))
 
-    def operate(self, place: str, *targets: Target, config: dict[str, Any] | None = None, **order: Any) -> Surgery:
+    def operate(
+        self, place: str, *targets: Target, config: dict[str, Any] | None = None,
+        options: dict[str, Any] | None = None, **order: Any,
+    ) -> Surgery:  # fmt: skip
         self.app.log.clear()
         connected = Reached(self.source(self.names, **(config or {})), self.app)
-        return asyncio.run(operate(self.home, Order(connected, place, targets, **order), Options()))
+        return asyncio.run(operate(self.home, Order(connected, place, targets, **order), Options(**options or {})))
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with duckdb.connect(str(self.home.published), read_only=True) as connection:

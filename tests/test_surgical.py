@@ -3,6 +3,7 @@ tests/README.md; those about locks, signals and kills are in test_surgical_proce
 """
 
 import hashlib
+from array import array
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Bent, Response
 from pipelines.ledger import Ledger
+from pipelines.search import search
 from pipelines.surgical import MOST
 from sources.target import Target
 from tests.synced import GitHubDesk, GitLabDesk, desk, gitlab_desk
@@ -343,3 +345,122 @@ def test_100_targets_in_a_few_landings(tmp_path: Path) -> None:
     surgery = many.operate(PLACE, *map(mr, range(1, MOST + 1)))
     assert surgery.exit_code == 0 and many.one("SELECT count(*) FROM gitlab.threads") == MOST
     assert len(many.app.log) == 7 * MOST + 1 and many.app.max_in_flight <= 10
+
+
+class Counting:
+    """An embedder that keeps the texts it was asked for, and does something beside."""
+
+    model = "counting"
+
+    def __init__(self, beside: Any = None) -> None:
+        self.texts: list[str] = []
+        self.beside = beside
+
+    async def embed(self, texts: Any) -> list[bytes]:
+        if self.beside:
+            beside, self.beside = self.beside, None
+            beside()
+        self.texts += texts
+        return [array("f", [1.0, 0.0]).tobytes() for _ in texts]
+
+
+def said(gitlab: GitLabDesk) -> dict[str, str]:
+    return dict(gitlab.sql("SELECT document_key, content_hash FROM feedback.documents"))
+
+
+def undone(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
+    """Two merge requests have news that were landed by a run which left the documents for later."""
+    world.advance(seconds=61)
+    for number in (2, 3):
+        project.comment(project.merge_requests[number], "maya", f"backlog {number}")
+    world.advance(seconds=300)
+    gitlab.run(docs=False)
+
+
+def test_13_no_docs_and_no_embed_skip_these_stages(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
+    world.advance(seconds=61)
+    project.comment(project.merge_requests[1], "maya", "a walrus")
+    surgery = gitlab.operate(PLACE, mr(1), options={"docs": False})
+    assert surgery.exit_code == 0 and not {"docs", "embed"} & surgery.timings_ms.keys()
+    assert (surgery.counters()["docs_regenerated"], surgery.counters()["docs_embedded"]) == (0, 0)
+    assert not search("walrus", data=gitlab.home.path)
+    gitlab.run()
+    assert len(search("walrus", data=gitlab.home.path)) == 1, "it was left for the next run"
+
+
+def test_14_38_45_only_the_documents_of_the_targets_are_regenerated(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """What else is due stays due, in the documents and in the index, until a run over everything takes it."""
+    undone(gitlab, world, project)
+    before = said(gitlab)
+    project.comment(project.merge_requests[1], "maya", "a walrus")
+    surgery = gitlab.operate(PLACE, mr(1))
+    after = said(gitlab)
+    [changed] = [key for key in after if before.get(key) != after[key]]
+    assert surgery.counters()["docs_regenerated"] == 1 and changed.endswith("!1")
+    assert {"docs"} <= surgery.timings_ms.keys() and '"docs_regenerated":1' in run_of(gitlab, surgery.run_id)["detail"]
+    assert len(gitlab.sql("FROM ops.dirty_documents")) == 2
+    assert search("walrus", data=gitlab.home.path) and not search('"backlog 2"', data=gitlab.home.path)
+    assert {project_key(gitlab, 2), project_key(gitlab, 3)} <= gitlab.run().documents.keys()
+    assert search('"backlog 2"', data=gitlab.home.path) and gitlab.sql("FROM ops.dirty_documents") == []
+
+
+def test_45_what_was_due_of_the_target_itself_is_taken_along(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    undone(gitlab, world, project)
+    assert gitlab.operate(PLACE, mr(2)).counters()["docs_regenerated"] == 1
+    assert gitlab.sql("FROM ops.dirty_documents") == [(project_key(gitlab, 3),)]
+    assert search('"backlog 2"', data=gitlab.home.path) and not search('"backlog 3"', data=gitlab.home.path)
+
+
+def project_key(gitlab: GitLabDesk, number: int) -> str:
+    return str(gitlab.one("SELECT parent_key FROM gitlab.merge_requests WHERE number = ?", number))
+
+
+def test_36_the_lock_is_free_while_it_embeds(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
+    """And what it made is published by then."""
+    free, seen = [], []
+
+    def beside() -> None:
+        with gitlab.home.lock():
+            free.append(True)
+        seen.append(gitlab.one("SELECT count(*) FROM feedback.documents WHERE body LIKE '%walrus%'"))
+
+    world.advance(seconds=61)
+    project.comment(project.merge_requests[1], "maya", "a walrus")
+    surgery = gitlab.operate(PLACE, mr(1), options={"embedder": Counting(beside)})
+    assert surgery.exit_code == 0 and free == [True] and seen == [1]
+    assert surgery.counters()["docs_embedded"] == 1 and surgery.timings_ms["embed"] >= 0
+    assert list(surgery.timings_ms)[-3:] == ["docs", "publish", "embed"]
+
+
+def test_43_exactly_the_regenerated_documents_are_embedded(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """None of the backlog, though nothing of it was ever embedded."""
+    embedder = Counting()
+    world.advance(seconds=61)
+    project.comment(project.merge_requests[1], "maya", "a walrus")
+    gitlab.operate(PLACE, mr(1), options={"embedder": embedder})
+    assert embedder.texts and all(project.merge_requests[1].title in text for text in embedder.texts)
+    assert gitlab.run(embedder=embedder).embedded == len(said(gitlab)) - 1
+
+
+def test_49_what_another_run_makes_beside_is_not_embedded(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """Also not if it changes a target's document in between: that run, or the next, embeds it."""
+
+    def beside() -> None:
+        world.advance(seconds=61)
+        project.comment(project.merge_requests[2], "maya", "an otter")
+        world.advance(seconds=300)
+        _in_thread(gitlab.run)
+
+    world.advance(seconds=61)
+    project.comment(project.merge_requests[1], "maya", "a walrus")
+    embedder = Counting(beside)
+    assert gitlab.operate(PLACE, mr(1), options={"embedder": embedder}).counters()["docs_embedded"] == 1
+    assert search("otter", data=gitlab.home.path) and not any("otter" in text for text in embedder.texts)

@@ -1,0 +1,102 @@
+"""The docs stage: `feedback.documents` and the full-text index brought up to date with what was touched.
+
+What is due is remembered in the warehouse (`ops.dirty_documents`) together with the rows that made it so. A run over
+everything works off all of it; a surgical one its own targets' alone, and leaves the rest as due as it was.
+"""
+
+import logging
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+
+from pipelines import models
+from pipelines.index import Index, Unreadable, opened
+from pipelines.making import SPARING
+from pipelines.settings import landed_tables
+from pipelines.warehouse import Home
+
+__all__ = ["Documented", "document"]
+
+log = logging.getLogger("earshot.documents")
+
+AT_ONCE = 500
+INSTANT = "strftime({0} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ') AS {0}"
+ROWS = f"""
+SELECT *, md5(concat_ws(chr(1), content_hash, source, kind, scope, scope_name, number, author, participants, url,
+    created_at, updated_at)) AS row_hash
+FROM (
+    SELECT document_key, content_hash, source, kind, scope, scope_name, number, title, author, body, url,
+        '|' || array_to_string(participants, '|') || '|' AS participants,
+        {INSTANT.format("created_at")}, {INSTANT.format("updated_at")}
+    FROM feedback.documents
+)
+"""
+
+
+@dataclass
+class Documented:
+    """Keys of the documents that were regenerated, with the hashes of their words as they are now."""
+
+    touched: dict[str, str] = field(default_factory=dict)
+    indexed: int = 0
+    is_complete: bool = False  # nothing is due any more, in the documents and in the index
+
+
+def document(
+    home: Home, *, only: Collection[str] | None = None, compare: bool = False, anew: bool = False
+) -> Documented:
+    """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
+    try:
+        return _document(home, SPARING, only, compare, anew)
+    except duckdb.OutOfMemoryException:
+        return _document(home, {}, only, compare, anew)
+
+
+def _document(
+    home: Home, config: dict[str, Any], only: Collection[str] | None, compare: bool, anew: bool
+) -> Documented:
+    with duckdb.connect(str(home.warehouse), config=config) as connection:
+        due = models.regenerate(connection, landed_tables(), None if anew else only)
+        done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
+        try:
+            _index(home, connection, done, due, only, compare or anew, anew=False)
+        except Unreadable as error:
+            log.warning("%s is damaged (%s); it is made anew", home.search, error)
+            _index(home, connection, done, due, only, compare or anew, anew=True)
+        connection.execute("CHECKPOINT")
+    return done
+
+
+def _index(
+    home: Home, connection: duckdb.DuckDBPyConnection, done: Documented, due: list[str],
+    only: Collection[str] | None, compare: bool, *, anew: bool,
+) -> None:  # fmt: skip
+    with opened(home.search, anew=anew) as index:
+        compare = compare or index.is_new
+        keys = list(only) if only is not None else _differing(connection, index) if compare else due
+        gone = set(keys) - _hashes(connection, keys).keys()
+        done.indexed = index.replace(_documents(connection, keys), gone)
+        left = connection.execute("SELECT 1 FROM ops.dirty_documents LIMIT 1").fetchone()
+        done.is_complete = only is None or not (compare or left)
+
+
+def _differing(connection: duckdb.DuckDBPyConnection, index: Index) -> list[str]:
+    ours = dict(connection.execute(f"SELECT document_key, row_hash FROM ({ROWS})").fetchall())
+    theirs = index.hashes()
+    return [key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
+
+
+def _hashes(connection: duckdb.DuckDBPyConnection, keys: list[str]) -> dict[str, str]:
+    held = "SELECT document_key, content_hash FROM feedback.documents WHERE document_key IN (SELECT unnest(?))"
+    return dict(connection.execute(held, [keys]).fetchall())
+
+
+def _documents(connection: duckdb.DuckDBPyConnection, keys: list[str]) -> Iterator[dict[str, Any]]:
+    """A few at a time: all words at once would be the warehouse in memory."""
+    result = connection.execute(f"{ROWS} WHERE document_key IN (SELECT unnest(?))", [keys])
+    names = [column[0] for column in result.description or ()]
+    while rows := result.fetchmany(AT_ONCE):
+        for row in rows:
+            yield dict(zip(names, row, strict=True))

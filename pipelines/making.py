@@ -1,0 +1,190 @@
+"""What is made of what has landed: models, documents with their full-text index, the readers' file, embeddings.
+
+Each is made only if something changed since it was last made, and remembers what it could not finish: facts in the
+ledger say what is `unpublished`, `undocumented` (the index may differ from the documents) and `unembedded`.
+"""
+
+import logging
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from pipelines import mirror, models
+from pipelines.ledger import Ledger
+from pipelines.report import Report, Watch, totals
+from pipelines.settings import landed_tables
+from pipelines.warehouse import Home
+from sources.reading import Problem
+from sources.record import fingerprint
+
+if TYPE_CHECKING:
+    from pipelines.embedders import Embedder
+
+__all__ = ["SPARING", "STATUS", "Making", "Options"]
+
+log = logging.getLogger("earshot.making")
+
+CHUNK_ROWS = 25_000
+SPARING = {"memory_limit": "128MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
+STATUS = {0: "done", 1: "failed", 3: "partial"}
+
+
+@dataclass(frozen=True)
+class Options:
+    full: bool = False
+    sweep: bool = False
+    sweep_hours: float = 24.0
+    safe_backfill_hours: float = 24.0
+    authors: Sequence[str] = ()
+    keep_payloads: bool = True
+    chunk_rows: int = CHUNK_ROWS
+    docs: bool = True
+    embedder: "Embedder | None" = None  # None: nothing is embedded
+    embed_seconds: float = 300.0
+
+
+@dataclass
+class Making:
+    """The stages after the landing, in their order: `build`, `document`, `publish`; and without the lock, `embed`."""
+
+    home: Home
+    ledger: Ledger
+    run_id: int
+    options: Options
+    work: Callable[..., Awaitable[Any]]  # runs a job in the one thread that may touch DuckDB
+    watch: Watch
+    cursors: Callable[[], mirror.Cursors]
+    report: Report
+    note: Callable[[str], None]
+    anew: str | None = None
+    is_due: bool = False
+    had_undocumented: bool = False
+    unfinished: list[str] = field(default_factory=list)
+
+    async def build(self) -> None:
+        """The models, if anything landed or they or their settings are others."""
+        self.anew = self._settings_changed()
+        self.had_undocumented = bool(self.ledger.fact("undocumented"))
+        self.is_due = bool(self.ledger.fact("unpublished") or self.anew or not self.home.published.exists())
+        if self.is_due:
+            with self.stage("models"):
+                self.ledger.learn("undocumented", str(self.run_id))
+                await self.work(self._build)
+
+    async def document(self, only: Collection[str] | None = None) -> None:
+        """Documents and their index: of what was touched, of these alone, or of all where something was left undone."""
+        left = self.had_undocumented or not self.home.search.exists()
+        if not self.options.docs or not (self.is_due or left):
+            return
+        from pipelines.documents import document
+
+        with self.stage("docs"):
+            if self.had_undocumented and not self.is_due:
+                self.ledger.learn("unpublished", str(self.run_id))
+                self.is_due = True
+            try:
+                done = await self.work(
+                    partial(document, self.home, only=only, compare=left, anew=self.anew is not None)
+                )
+            except (sqlite3.Error, OSError) as error:
+                self._failed("docs", "INDEX_FAILED", f"the search index could not be written: {error}")
+                return
+            self.report.documents = done.touched
+            if done.touched or left:
+                self.ledger.learn("unembedded", str(self.run_id))
+            if done.is_complete:
+                self.unfinished.append("undocumented")
+            self.ledger.record_problems(self.run_id, "docs", [], {})
+
+    async def publish(self) -> None:
+        """The readers' file. Only then is what was unfinished finished."""
+        if self.is_due:
+            with self.stage("publish"):
+                self.report.published_bytes = await self.work(self.home.publish)
+            if self.anew:
+                self.ledger.learn("settings", self.anew)
+            self.ledger.learn("unpublished", "")
+        for fact in self.unfinished:
+            self.ledger.learn(fact, "")
+
+    async def embed(self, only: Collection[str] | None = None) -> None:
+        """After the lock was released. Whatever goes wrong here is recorded and tried again, and fails nothing."""
+        embedder = self.options.embedder
+        if embedder is None or not self.home.search.exists():
+            return
+        anew = self.ledger.fact("embedded with") != embedder.model
+        if only is None and not (anew or self.ledger.fact("unembedded") or not self.home.vectors.exists()):
+            return
+        from pipelines.embed import embed
+
+        with self.stage("embed"):
+            wanted = None if only is None else {k: h for k, h in self.report.documents.items() if k in only}
+            done = await embed(self.home, embedder, wanted, seconds=self.options.embed_seconds)
+            self.report.embedded = done.documents
+            problems = [Problem("*", "embed", done.code, done.problem)] if done.problem else []
+            self.ledger.record_problems(self.run_id, "embed", problems, {"*": embedder.model})
+            if only is None:
+                self.ledger.learn("embedded with", embedder.model)
+                if done.is_complete:
+                    self.ledger.learn("unembedded", "")
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        started = time.monotonic()
+        self.note(name)
+        self.watch.at(name)
+        try:
+            yield
+        finally:
+            self.report.timings_ms[name] = round((time.monotonic() - started) * 1000)
+
+    def _build(self) -> None:
+        try:
+            self._build_with(SPARING)
+        except duckdb.OutOfMemoryException:  # something that cannot be spilled
+            log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
+            self._build_with({})
+
+    def _build_with(self, config: dict[str, Any]) -> None:
+        report = self.report
+        with duckdb.connect(str(self.home.warehouse), config=config) as connection:
+            mirror.prepare(connection, self.options.authors)
+            before = _event_counts(connection)
+            if before is None:
+                self.anew = self.anew or self._settings()
+            models.build(connection, landed_tables(), anew=self.anew is not None)
+            report.new_events = _more(before or {}, _event_counts(connection) or {})
+            self.ledger.note(self.run_id, **totals(report))
+            mirror.mirror(connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code)
+            mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
+            connection.execute("CHECKPOINT")
+
+    def _failed(self, stage: str, code: str, message: str) -> None:
+        self.report.stage_problem = message
+        self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
+
+    def _settings(self) -> str:
+        return fingerprint(models.models_fingerprint(), sorted(self.options.authors))
+
+    def _settings_changed(self) -> str | None:
+        now = self._settings()
+        return now if now != self.ledger.fact("settings") else None
+
+
+def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    return {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
+
+
+def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int] | None:
+    """None: the warehouse is new, nothing was built in it yet."""
+    try:
+        rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY ALL").fetchall()
+    except duckdb.CatalogException:
+        return None
+    return {(source, kind): count for source, kind, count in rows}

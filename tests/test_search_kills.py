@@ -1,0 +1,53 @@
+"""Killed while it makes documents and their index: the next run finishes it, also if it finds nothing new."""
+
+import signal
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipelines.documents import document
+from pipelines.search import search
+from pipelines.warehouse import Home
+from tests.test_gitlab_kills import SETTLED, past, served
+
+
+def indexed(home: Home) -> list[Any]:
+    with sqlite3.connect(home.search) as connection:
+        return connection.execute(
+            "SELECT d.document_key, d.row_hash, w.body FROM documents AS d JOIN words AS w ON w.rowid = d.id ORDER BY 1"
+        ).fetchall()
+
+
+@pytest.mark.parametrize(("where", "moment", "call"), [
+    ("pipelines.documents:document", "before", 1), ("pipelines.documents:models.regenerate", "after", 1),
+    ("pipelines.index:Index._put", "after", 2), ("pipelines.index:Index.replace", "after", 1),
+    ("pipelines.documents:document", "after", 1), ("pipelines.warehouse:Home.publish", "after", 1),
+])  # fmt: skip
+@pytest.mark.parametrize("targets", [[], ["--issue", "1", "--mr", "1"]], ids=["bulk", "surgical"])
+def test_a_killed_run_is_finished_by_the_next(
+    tmp_path: Path, where: str, moment: str, call: int, targets: list[str]
+) -> None:
+    world, place = past()
+    with served(world, tmp_path) as project:
+        assert project.quick().code == 0
+        world.advance(seconds=61)
+        place.comment(place.merge_requests[1], "maya", "the zebrafish swims")
+        place.comment(place.issues[1], "maya", "the zebrafish dives")
+        world.advance(seconds=SETTLED)
+        killed = project.killed_at(where, *targets, moment=moment, call=call)
+        assert killed.code == -signal.SIGKILL, killed.said
+        assert project.quick().code == 0
+        home = Home(project.data)
+        assert len([hit for hit in search("zebrafish", data=home.path) if hit.has_all_words]) == 2
+        with duckdb.connect(str(home.published), read_only=True) as connection:
+            assert connection.execute(
+                "SELECT count(*) FROM feedback.documents WHERE body LIKE '%zebrafish%'"
+            ).fetchone() == (2,)
+            assert connection.execute("SELECT count(*) FROM ops.dirty_documents").fetchone() == (0,)
+        kept = indexed(home)
+        home.search.unlink()
+        document(home)
+        assert indexed(home) == kept
