@@ -79,7 +79,7 @@ def _(SAID, filters, look, mo, numbers, period):
     kinds = look.ask(f"""{SAID}
     SELECT replace(kind, '_', ' ') AS kind, source, count(*) AS n FROM said GROUP BY ALL ORDER BY n DESC
     """, **filters)  # fmt: skip
-    words = f"a bar a {period.step}; the {period.step} that is not over is left out"
+    words = f"a bar a {period.step}; the last {period.step} is not over and left out"
     bars = look.over_time(steps, period.step, "How much is said", words, height=24 * max(8, len(kinds)))
     look.beside(bars, look.ranked(kinds, "kind", "What it is"), (1.7, 1))
     return kinds, steps
@@ -94,9 +94,8 @@ def _(SAID, filters, look, mo, numbers):
     ORDER BY sum(count(*)) OVER (PARTITION BY waiting_on) DESC, person LIMIT 12
     """, **filters)  # fmt: skip
     waiting = look.ask(f"""{SAID}
-    SELECT last_author AS who, waiting_on AS "waits for", last_at AS since, scope_name AS "where",
-        last_words AS "with these words", url
-    FROM discussed WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 9
+    SELECT last_author AS who, waiting_on AS "waits for", last_at AS since, last_words AS "with these words", url
+    FROM discussed WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 10
     """, **filters)  # fmt: skip
     longest = look.table("Who waits longest, for whom", waiting, "with these words", "Nobody waits.")
     whose = look.ranked(turns, "person", "Whose turn it is", "open discussions", ("people waiting",))

@@ -48,7 +48,7 @@ def _(EVERY, control, held, interval, look, mo):
         "runs so far": told["runs"],
         "now": running[0] if running else "at rest",
         "requests": told["requests"],
-        "of them answered 304": f"{told['free']:.0%}",
+        "answered 304": f"{told['free']:.0%}",
         "new rows": told["rows"],
         "things to look at": len(troubles),
     }

@@ -9,7 +9,7 @@ import altair as alt
 
 from pipelines.ask.published import Row
 from pipelines.ask.shown import first_words
-from pipelines.look.period import LENGTHS
+from pipelines.look.spans import LENGTHS
 
 __all__ = ["COLOURS", "finish", "over_time", "points", "ranked", "run_by_run", "spread"]
 

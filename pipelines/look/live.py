@@ -7,8 +7,8 @@ import marimo as mo
 
 from pipelines.ask.control import Control
 from pipelines.ask.shown import line
-from pipelines.look.held import Bounds, Nothing, stamp
 from pipelines.look.page import as_of, cards, nothing
+from pipelines.look.questions import Bounds, Nothing, stamp
 
 __all__ = ["Chosen", "begin", "beside", "clock", "numbers"]
 

@@ -12,7 +12,7 @@ from html import escape
 from pipelines.ask.published import Row
 from pipelines.ask.shown import first_words
 from pipelines.ask.times import ago_short
-from pipelines.look.held import Nothing
+from pipelines.look.questions import Nothing
 
 __all__ = ["as_of", "cards", "nothing", "table", "title"]
 
@@ -23,7 +23,7 @@ BLUE = "#2482c9"  # legible on white and on black
 GREY = "opacity: .68"
 NAME = f"text-align: left; padding: .3rem .6rem; font-weight: normal; white-space: nowrap; {GREY}"
 CELL = f"border-top: {LINE}; padding: .35rem .6rem; white-space: nowrap; vertical-align: top"
-REST = "; width: 100%; max-width: 0; min-width: 14rem; overflow: hidden; text-overflow: ellipsis"  # what room is left
+REST = "; width: 100%; max-width: 0; min-width: 12rem; overflow: hidden; text-overflow: ellipsis"  # what room is left
 
 
 def title(words: str) -> str:
@@ -31,7 +31,7 @@ def title(words: str) -> str:
 
 
 def as_of(moment: datetime) -> str:
-    return f'<div style="margin-top: -1.2rem; {GREY}">As of {moment:%A, %-d %B %Y, %H:%M} UTC</div>'
+    return f'<div style="margin-top: -1.2rem; {GREY}">Last news {moment:%A, %-d %B %Y, %H:%M} UTC</div>'
 
 
 def nothing(why: Nothing) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import isinf
 
-from pipelines.look.held import Bounds
+from pipelines.look.questions import Bounds
 
 __all__ = ["LENGTHS", "PERIODS", "Period", "length", "length_of", "period"]
 

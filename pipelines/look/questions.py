@@ -21,12 +21,7 @@ __all__ = ["Bounds", "Nothing", "ask", "bounds", "control", "held", "home", "led
 _ALONE = Lock()
 PATIENCE = 10.0
 
-BOUNDS = """
-SELECT
-    min(updated_at) AS first_at,
-    greatest(max(seen_at), (SELECT max(started_at) FROM ops.runs WHERE status IN ('done', 'partial'))) AS until
-FROM feedback.events
-"""
+BOUNDS = "SELECT min(updated_at) AS first_at, max(seen_at) AS until FROM feedback.events"
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Bounds:
-    """From when on something was said, and until when we have listened."""
+    """When the first of all was said, and when we heard the last: what is later may still be on its way."""
 
     first_at: datetime
     until: datetime
