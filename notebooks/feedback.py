@@ -37,8 +37,9 @@ def _(bounds, chosen, look, mo):
     scope = chosen.pick("place", names("scope_name"), "all")
     author = chosen.pick("author", names("author"), "everybody")
     span = chosen.pick("period", look.PERIODS, first="6 months")
-    mo.hstack([source, scope, author, span], justify="start", gap=1.5, wrap=True)
-    return author, scope, source, span
+    colour = chosen.pick("colour", ["source", "kind"], first="source")
+    mo.hstack([source, scope, author, span, colour], justify="start", gap=1.5, wrap=True)
+    return author, colour, scope, source, span
 
 
 @app.cell
@@ -70,17 +71,18 @@ def _(look, numbers):
 
 
 @app.cell
-def _(SAID, filters, look, mo, numbers, period):
+def _(SAID, colour, filters, look, mo, numbers, period):
     mo.stop(not numbers["things said"])
     steps = look.ask(f"""{SAID}
-    SELECT CAST(date_trunc($step, created_at) AS DATE) AS day, source, count(*) AS n
+    SELECT CAST(date_trunc($step, created_at) AS DATE) AS day, replace({colour.value}, '_', ' ') AS {colour.value},
+        count(*) AS n
     FROM said WHERE created_at < $until GROUP BY ALL ORDER BY day
     """, **filters, step=period.step, until=period.until)  # fmt: skip
     kinds = look.ask(f"""{SAID}
     SELECT replace(kind, '_', ' ') AS kind, source, count(*) AS n FROM said GROUP BY ALL ORDER BY n DESC
     """, **filters)  # fmt: skip
     words = f"a bar a {period.step}; the last {period.step} is not over and left out"
-    bars = look.over_time(steps, period.step, "How much is said", words, height=24 * max(8, len(kinds)))
+    bars = look.over_time(steps, period.step, colour.value, "How much is said", words, height=24 * max(8, len(kinds)))
     look.beside(bars, look.ranked(kinds, "kind", "What it is"), (1.7, 1))
     return kinds, steps
 

@@ -333,6 +333,9 @@ def test_a_reader_filters_and_a_publish_is_seen(served: str, home: Home, browser
     shown.page.get_by_label("Source", exact=True).select_option("gitlab")
     count = sql(home, f"{said} AND source = 'gitlab'")[0][0]
     shown.wait_for_card("things said", count)
+    shown.page.get_by_label("Colour", exact=True).select_option("kind")
+    drawn = shown.page.locator(".vega-embed svg.marks .role-legend-label text", has_text="diff note")
+    drawn.first.wait_for(timeout=20_000)
     say(home, body=HOSTILE, author="<b>mallory</b>", url="javascript:alert(1)")
     shown.wait_for_card("things said", count + 1)
     assert shown.page.get_by_label("Source", exact=True).input_value() == "gitlab"

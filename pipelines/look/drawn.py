@@ -18,6 +18,7 @@ OUTCOMES = {
     "done": "#35a573", "partial": "#e0a526", "failed": "#e05252", "killed": "#b03a3a", "cancelled": "#9a9a9a",
     "asked and answered": "#2b9be6", "nothing new (304)": "#9db2c4",
 }  # fmt: skip
+MANY = alt.Scale(scheme="tableau20")
 _DAYS = {"day": 1, "week": 7}
 FAINT = "rgba(128, 128, 128, .22)"
 FONT = "ui-sans-serif, system-ui, sans-serif"
@@ -43,8 +44,8 @@ def finish(chart: Any, title: str, height: int, words: str = "") -> Any:
     return chart.properties(title=header, width="container", height=height, usermeta=embed, config=CONFIG)
 
 
-def over_time(rows: list[Row], step: str, title: str, words: str = "", height: int = 230) -> Any:
-    """Bars of whole steps, a colour a source. rows: day, source, n."""
+def over_time(rows: list[Row], step: str, by: str, title: str, words: str = "", height: int = 230) -> Any:
+    """Bars of whole steps, a colour a source, or a kind. rows: day, <by>, n."""
     bars = points({**row, "end": _end(row["day"], step)} for row in rows)
     bars.format = alt.DataFormat(parse={"day": "date", "end": "date"})
     days = sorted({row["day"] for row in rows})
@@ -54,8 +55,8 @@ def over_time(rows: list[Row], step: str, title: str, words: str = "", height: i
                 axis=alt.Axis(grid=False, values=named, format="%b %Y" if step == "month" else "%-d %b")),
         x2="end:T",
         y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
-        color=by_source(rows),
-        tooltip=[alt.Tooltip("day:T", title=f"{step} of", format="%-d %b %Y"), "source:N", "n:Q"],
+        color=by_source(rows) if by == "source" else alt.Color(f"{by}:N", scale=MANY, legend=alt.Legend(columns=5)),
+        tooltip=[alt.Tooltip("day:T", title=f"{step} of", format="%-d %b %Y"), f"{by}:N", "n:Q"],
     )  # fmt: skip
     return finish(chart, title, height, words)
 
