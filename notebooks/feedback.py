@@ -1,0 +1,143 @@
+"""What are people saying? `marimo run notebooks/feedback.py`, `marimo edit …`, or `python …` for the numbers alone."""
+
+import marimo
+
+app = marimo.App(width="medium", app_title="Earshot: feedback")
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from pipelines import look
+
+    news, clock = look.clock()
+    chosen = look.Chosen()
+    mo.hstack([mo.Html(look.title("What people are saying")), clock], widths=[1, 0])
+    return chosen, look, mo, news
+
+
+@app.cell
+def _(look, news):
+    news()  # after every publish, from here on
+    bounds = look.bounds()
+    look.begin(bounds)
+    return (bounds,)
+
+
+@app.cell
+def _(bounds, chosen, look, mo):
+    mo.stop(isinstance(bounds, look.Nothing))
+    NAMES = "SELECT {0} AS name FROM feedback.comments WHERE NOT is_system AND {0} IS NOT NULL GROUP BY 1"
+
+    def names(column):
+        return [row["name"] for row in look.ask(f"{NAMES.format(column)} ORDER BY count(*) DESC LIMIT 500")]
+
+    source = chosen.pick("source", names("source"), "all")
+    scope = chosen.pick("place", names("scope_name"), "all")
+    author = chosen.pick("author", names("author"), "everybody")
+    span = chosen.pick("period", look.PERIODS, first="6 months")
+    colour = chosen.pick("colour", ["source", "kind"], first="source")
+    mo.hstack([source, scope, author, span, colour], justify="start", gap=1.5, wrap=True)
+    return author, colour, scope, source, span
+
+
+@app.cell
+def _(author, bounds, look, scope, source, span):
+    period = look.period(bounds, span.value)
+    filters = {"since": period.since, "source": source.value, "scope": scope.value, "author": author.value}
+    SAID = """
+    WITH said AS (
+        SELECT * FROM feedback.comments
+        WHERE NOT is_system AND created_at >= $since AND ($source IS NULL OR source = $source)
+            AND ($scope IS NULL OR scope_name = $scope) AND ($author IS NULL OR author = $author)
+    ),
+    discussed AS (SELECT * FROM feedback.threads WHERE thread_id IN (SELECT thread_id FROM said))
+    """
+    numbers = look.ask(f"""{SAID}
+    SELECT
+        count(*) AS "things said", count(DISTINCT author) AS "people", count(DISTINCT scope_name) AS "places",
+        (SELECT count(*) FROM discussed) AS "discussions",
+        (SELECT count(*) FROM discussed WHERE waiting_on = 'maintainers') AS "wait for maintainers"
+    FROM said
+    """, **filters)[0]  # fmt: skip
+    return SAID, filters, numbers, period
+
+
+@app.cell
+def _(look, numbers):
+    look.numbers("feedback", numbers, "Widen the filters.")
+    return
+
+
+@app.cell
+def _(SAID, colour, filters, look, mo, numbers, period):
+    mo.stop(not numbers["things said"])
+    steps = look.ask(f"""{SAID}
+    SELECT CAST(date_trunc($step, created_at) AS DATE) AS day, replace({colour.value}, '_', ' ') AS {colour.value},
+        count(*) AS n
+    FROM said WHERE created_at < $until GROUP BY ALL ORDER BY day
+    """, **filters, step=period.step, until=period.until)  # fmt: skip
+    kinds = look.ask(f"""{SAID}
+    SELECT replace(kind, '_', ' ') AS kind, source, count(*) AS n FROM said GROUP BY ALL ORDER BY n DESC
+    """, **filters)  # fmt: skip
+    words = f"a bar a {period.step}; the last {period.step} is not over and left out"
+    bars = look.over_time(steps, period.step, colour.value, "How much is said", words, height=24 * max(8, len(kinds)))
+    look.beside(bars, look.ranked(kinds, "kind", "What it is"), (1.7, 1))
+    return kinds, steps
+
+
+@app.cell
+def _(SAID, filters, look, mo, numbers):
+    mo.stop(not numbers["things said"])
+    turns = look.ask(f"""{SAID}
+    SELECT waiting_on AS person, source, count(*) AS n, count(DISTINCT last_author) AS "people waiting"
+    FROM discussed WHERE waiting_on IS NOT NULL GROUP BY waiting_on, source
+    ORDER BY sum(count(*)) OVER (PARTITION BY waiting_on) DESC, person LIMIT 12
+    """, **filters)  # fmt: skip
+    waiting = look.ask(f"""{SAID}
+    SELECT last_author AS who, waiting_on AS "waits for", last_at AS since, last_words AS "with these words", url
+    FROM discussed WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 10
+    """, **filters)  # fmt: skip
+    longest = look.table("Who waits longest, for whom", waiting, "with these words", "Nobody waits.")
+    whose = look.ranked(turns, "person", "Whose turn it is", "open discussions", ("people waiting",))
+    look.beside(whose if turns else "", longest, (1, 1.3))
+    return turns, waiting
+
+
+@app.cell
+def _(SAID, filters, look, mo, numbers):
+    mo.stop(not numbers["things said"])
+    active = look.ask(f"""{SAID}
+    SELECT count(*) AS said, count(DISTINCT said.author) AS people, max(said.created_at) AS "last",
+        discussed.scope_name AS "where", any_value(discussed.waiting_on) AS "whose turn",
+        any_value(discussed.opening_words) AS "it began with", any_value(discussed.url) AS url
+    FROM discussed INNER JOIN said ON said.thread_id = discussed.thread_id
+    GROUP BY discussed.thread_id, discussed.scope_name ORDER BY said DESC, "last" DESC LIMIT 8
+    """, **filters)  # fmt: skip
+    mo.Html(look.table("Most active discussions", active, "it began with"))
+    return (active,)
+
+
+@app.cell
+def _(mo, numbers):
+    mo.stop(not numbers["things said"])
+    needle = mo.ui.text(placeholder="a word, or a few as they were written", label="Find", full_width=True)
+    needle
+    return (needle,)
+
+
+@app.cell
+def _(SAID, filters, look, mo, needle):
+    found = look.ask(f"""{SAID}
+    SELECT created_at AS said, source, author AS "by", scope_name AS "where",
+        coalesce(title || ': ', '') || body AS words, url
+    FROM said WHERE contains(lower(body), lower($needle)) OR contains(lower(title), lower($needle))
+    ORDER BY created_at DESC LIMIT 25
+    """, **filters, needle=needle.value.strip())  # fmt: skip
+    mo.Html(look.table("Newest first", found, "words", "Nobody said that."))
+    return (found,)
+
+
+if __name__ == "__main__":
+    app.run()

@@ -1,0 +1,123 @@
+"""Is the pipeline well? `marimo run notebooks/health.py`, `marimo edit …`, or `python …` for the verdict alone."""
+
+import marimo
+
+app = marimo.App(width="medium", app_title="Earshot: health")
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from pipelines import look
+
+    news, clock = look.clock()
+    chosen = look.Chosen()
+    mo.hstack([mo.Html(look.title("Is the pipeline well?")), clock], widths=[1, 0])
+    return chosen, look, mo, news
+
+
+@app.cell
+def _(look, news):
+    news()  # after every step of a run and every publish, from here on
+    control = look.control()  # control.sqlite itself: always as of now
+    held = look.held()  # as of the last publish
+    look.begin(control)
+    return control, held
+
+
+@app.cell
+def _(chosen, control, look, mo):
+    mo.stop(isinstance(control, look.Nothing))
+    EVERY = {"minute": 60, "5 minutes": 300, "hour": 3600, "day": 86_400}
+    interval = chosen.pick("a run every", EVERY, first="5 minutes")
+    interval
+    return EVERY, interval
+
+
+@app.cell
+def _(EVERY, control, held, interval, look, mo):
+    troubles = look.judge(control, held, EVERY[interval.value])
+    told = look.ledger("""
+    SELECT count(*) AS runs, coalesce(sum(requests), 0) AS requests,
+        coalesce(sum(not_modified) * 1.0 / nullif(sum(requests), 0), 0) AS free, coalesce(sum(rows_new), 0) AS rows
+    FROM runs
+    """)[0]
+    running = [run["phase"] or "starting" for run in control.runs if run["status"] == "running"]
+    numbers = {
+        "runs so far": told["runs"],
+        "now": running[0] if running else "at rest",
+        "requests": told["requests"],
+        "answered 304": f"{told['free']:.0%}",
+        "new rows": told["rows"],
+        "things to look at": len(troubles),
+    }
+    verdict = [{"what": each.code, "to do": each.hint, "in words": each.message} for each in troubles]
+    mo.vstack(
+        [
+            look.numbers("health", numbers),
+            mo.Html(look.table("What is wrong", verdict, otherwise="Nothing: fresh, whole and quick.")),
+        ],
+        gap=1.5,
+    )
+    return
+
+
+@app.cell
+def _(control, look, mo):
+    mo.stop(isinstance(control, look.Nothing))
+    LAST = """
+    WITH last AS (
+        SELECT run_id AS run, substr(started_at, 1, 16) AS started, * FROM runs
+        WHERE finished_at IS NOT NULL ORDER BY run_id DESC LIMIT 60  -- the run that is not over is left out
+    )
+    """
+    runs = look.ledger(f"{LAST} SELECT run, started, status AS what, coalesce(seconds, 0) AS n FROM last")
+    costs = look.ledger(f"""{LAST}
+    SELECT run, started, 'nothing new (304)' AS what, coalesce(not_modified, 0) AS n FROM last
+    UNION ALL SELECT run, started, 'asked and answered', coalesce(requests, 0) - coalesce(not_modified, 0) FROM last
+    """)  # fmt: skip
+    words = "the last 60 that are over"
+    lasted = look.run_by_run(runs, "How long a run takes", f"seconds; {words}")
+    look.beside(lasted, look.run_by_run(costs, "What a run asks, and what it is spared", f"requests; {words}"))
+    return costs, runs
+
+
+@app.cell
+def _(control, held, look, mo):
+    mo.stop(isinstance(control, look.Nothing))
+    lags = look.ledger("""
+    WITH last AS (
+        SELECT source, scope, max(run_id) AS run_id FROM requests WHERE lag_seconds IS NOT NULL GROUP BY source, scope
+    )
+    SELECT source, scope_name AS scope, round(max(lag_seconds) / 60, 1) AS n
+    FROM requests INNER JOIN last USING (source, scope, run_id)
+    GROUP BY source, scope ORDER BY n DESC LIMIT 12
+    """)
+    COMPLETE = """
+    SELECT source, scope_name AS "where", count(*) AS counted, sum(remote_count) AS "comments there",
+        sum(held_count) AS "comments here",
+        count(*) FILTER (WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE) AS incomplete
+    FROM ops.completeness GROUP BY source, scope_name ORDER BY incomplete DESC, counted DESC LIMIT 12
+    """
+    whole = look.ask(COMPLETE) if held.published else []
+    late = look.ranked(lags, "scope", "How late we heard", "minutes from said to seen, of each place's last news")
+    counts = look.table("Is all of it here? By the source's own counts", whole, otherwise="Nothing was counted yet.")
+    look.beside(late if lags else "", counts)
+    return lags, whole
+
+
+@app.cell
+def _(control, look, mo):
+    mo.stop(isinstance(control, look.Nothing))
+    failures = [
+        {"source": row["source"], "where": row["scope_name"], "list": row["surface"], "what": row["code"],
+         "tried": row["attempts"], "to do": look.remedy(row), "in words": row["message"]}
+        for row in control.failures
+    ]  # fmt: skip
+    mo.Html(look.table("What fails", failures, otherwise="Nothing fails."))
+    return (failures,)
+
+
+if __name__ == "__main__":
+    app.run()

@@ -1,0 +1,147 @@
+"""Where do reviews hurt? `marimo run notebooks/reviews.py`, `marimo edit …`, or `python …` for the numbers alone."""
+
+import marimo
+
+app = marimo.App(width="medium", app_title="Earshot: reviews")
+
+
+@app.cell
+def _():
+    import marimo as mo
+
+    from pipelines import look
+
+    news, clock = look.clock()
+    chosen = look.Chosen()
+    mo.hstack([mo.Html(look.title("Where reviews hurt")), clock], widths=[1, 0])
+    return chosen, look, mo, news
+
+
+@app.cell
+def _(look, news):
+    news()  # after every publish, from here on
+    bounds = look.bounds("staging.gitlab_resolutions")
+    look.begin(bounds)
+    return (bounds,)
+
+
+@app.cell
+def _(bounds, chosen, look, mo):
+    mo.stop(isinstance(bounds, look.Nothing))
+    places = look.ask("SELECT scope_name FROM feedback.diff_notes GROUP BY 1 ORDER BY count(*) DESC LIMIT 500")
+    scope = chosen.pick("place", [row["scope_name"] for row in places], "all")
+    span = chosen.pick("period", look.PERIODS, first="6 months")
+    mo.hstack([scope, span], justify="start", gap=1.5)
+    return scope, span
+
+
+@app.cell
+def _(bounds, look, scope, span):
+    filters = {"since": look.period(bounds, span.value).since, "scope": scope.value, "until": bounds.until}
+    # GitHub does not tell when a thread was resolved; on either forge nothing is open on what was merged or closed
+    REVIEWS = """
+    WITH notes AS (
+        SELECT * FROM feedback.diff_notes
+        WHERE created_at >= $since AND created_at <= $until AND ($scope IS NULL OR scope_name = $scope)
+    ),
+    answers AS (
+        SELECT thread.thread_id, min(said.created_at) AS answered_at
+        FROM feedback.threads AS thread
+        INNER JOIN feedback.comments AS said ON said.thread_id = thread.thread_id AND said.author <> thread.opener
+        WHERE thread.is_resolvable AND NOT said.is_bot AND NOT said.is_system
+        GROUP BY thread.thread_id
+    ),
+    threads AS (
+        SELECT thread.*, answered_at, least(resolved_at, parent.merged_at, parent.closed_at) AS settled_at
+        FROM feedback.threads AS thread
+        LEFT JOIN answers ON answers.thread_id = thread.thread_id
+        LEFT JOIN staging.gitlab_resolutions AS resolution ON resolution.thread_id = thread.thread_id
+        LEFT JOIN feedback.parents AS parent ON parent.parent_key = thread.parent_key
+        WHERE thread.is_resolvable AND thread.opened_at >= $since AND ($scope IS NULL OR thread.scope_name = $scope)
+    )
+    """
+    WAS_OPEN = "settled_at IS NULL OR settled_at >= opened_at"  # not said on what was closed already
+    numbers = look.ask(f"""{REVIEWS}
+    SELECT
+        count(*) AS "review threads", (SELECT count(*) FROM notes) AS "notes on diffs",
+        count(waiting_on) AS "still open",
+        quantile_disc(coalesce(epoch(answered_at) - epoch(opened_at), 'infinity'), 0.5) AS answered,
+        quantile_disc(coalesce(epoch(settled_at) - epoch(opened_at), 'infinity'), 0.5) FILTER ({WAS_OPEN}) AS settled
+    FROM threads
+    """, **filters)[0]  # fmt: skip
+    return REVIEWS, WAS_OPEN, filters, numbers
+
+
+@app.cell
+def _(look, numbers):
+    times = {f"half are {name} in": look.length(numbers[name]) for name in ("answered", "settled")}
+    counts = {name: numbers[name] for name in ("review threads", "notes on diffs", "still open")}
+    look.numbers("reviews", {**counts, **times}, "Widen the filters.")
+    return
+
+
+@app.cell
+def _(REVIEWS, filters, look, mo, numbers):
+    mo.stop(not numbers["review threads"])
+    RANKED = """
+    SELECT {0} AS name, source, count(*) AS n, count(DISTINCT author) AS people, count(DISTINCT thread_id) AS threads
+    FROM notes GROUP BY name, source ORDER BY n DESC, name LIMIT 12
+    """
+    files = look.ask(REVIEWS + RANKED.format("path"), **filters)
+    folders = look.ask(REVIEWS + RANKED.format("coalesce(nullif(parse_dirpath(path), ''), '.')"), **filters)
+    about = {"words": "notes on their diffs", "also": ("people", "threads")}
+    look.beside(look.ranked(folders, "name", "Directories", **about), look.ranked(files, "name", "Files", **about))
+    return files, folders
+
+
+@app.cell
+def _(REVIEWS, WAS_OPEN, filters, look, mo, numbers):
+    mo.stop(not numbers["review threads"])
+
+    def lengths(until, where="true"):
+        return look.ask(f"""{REVIEWS}
+        SELECT {look.length_of(f"epoch({until}) - epoch(opened_at)")} AS length, source, count(*) AS n
+        FROM threads WHERE {where} GROUP BY ALL
+        """, **filters)  # fmt: skip
+
+    answered, settled = lengths("answered_at"), lengths("settled_at", WAS_OPEN)
+    first = look.spread(answered, "Until the first answer", "share of each forge's review threads")
+    words = "resolved (GitLab tells when), or the change merged or closed"
+    look.beside(first, look.spread(settled, "Until it was settled", words))
+    return answered, settled
+
+
+@app.cell
+def _(REVIEWS, filters, look, mo, numbers):
+    mo.stop(not numbers["review threads"])
+    ages = look.ask(f"""{REVIEWS}
+    SELECT {look.length_of("epoch($until) - epoch(last_at)")} AS length, source, count(*) AS n
+    FROM threads WHERE waiting_on IS NOT NULL GROUP BY ALL
+    """, **filters)  # fmt: skip
+    oldest = look.ask(f"""{REVIEWS}
+    SELECT last_at AS since, waiting_on AS "whose turn", scope_name AS "where", last_words AS "said last", url
+    FROM threads WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 7
+    """, **filters)  # fmt: skip
+    age = look.spread(ages, "Unresolved, by age", "share of each forge's open threads, since the last word")
+    longest = look.table("Open longest", oldest, "said last", "Nothing is open.")
+    look.beside(age if ages else "", longest)
+    return ages, oldest
+
+
+@app.cell
+def _(REVIEWS, filters, look, mo, numbers):
+    mo.stop(not numbers["review threads"])
+    load = look.ask(f"""{REVIEWS}
+    SELECT said.author AS person, said.source, count(*) AS n, count(DISTINCT said.parent_key) AS changes
+    FROM feedback.comments AS said
+    INNER JOIN feedback.parents AS parent ON parent.parent_key = said.parent_key AND parent.author <> said.author
+    WHERE said.created_at >= $since AND ($scope IS NULL OR said.scope_name = $scope) AND NOT said.is_bot
+        AND said.parent_kind <> 'issue' AND NOT said.is_system
+    GROUP BY said.author, said.source ORDER BY sum(count(*)) OVER (PARTITION BY said.author) DESC, person LIMIT 16
+    """, **filters)  # fmt: skip
+    look.ranked(load, "person", "Who reviews", "what each person said on the changes of others", ("changes",))
+    return (load,)
+
+
+if __name__ == "__main__":
+    app.run()

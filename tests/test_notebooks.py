@@ -1,0 +1,380 @@
+"""The notebooks as their readers use them: as scripts, as pages in a browser, while runs publish."""
+
+import importlib.util
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipelines.warehouse import Home
+
+pytest.importorskip("marimo", reason="the notebooks need the extra: pip install -c constraints.txt -e '.[notebooks]'")
+
+from bench import reader_rows
+from pipelines import look
+from pipelines.look import page, questions, spans
+
+ROOT = Path(__file__).parent.parent
+NOTEBOOKS = ("feedback", "reviews", "health")
+HOSTILE = (
+    "<img src='http://evil.test/a.png' onerror='window.hacked = 1'> ![x](http://evil.test/b.png) http://evil.test/c.png"
+)
+BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync")  # fmt: skip
+
+
+def script(name: str, data: Path) -> str:
+    environ = {**os.environ, "EARSHOT_DATA": str(data)}
+    command = [sys.executable, f"notebooks/{name}.py"]
+    ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+def run(name: str) -> dict[str, Any]:
+    """What the cells of a notebook hold at its end."""
+    found = importlib.util.spec_from_file_location(name, ROOT / "notebooks" / f"{name}.py")
+    assert found and found.loader
+    module = importlib.util.module_from_spec(found)
+    found.loader.exec_module(module)
+    return dict(module.app.run()[1])
+
+
+def sql(home: Home, query: str) -> Any:
+    with duckdb.connect(str(home.published), read_only=True) as connection:
+        return connection.execute(query).fetchall()
+
+
+def say(home: Home, **words: str) -> None:
+    """Publishes as a run does, whole and at once, with one more utterance: the newest on GitLab, in other words."""
+    copy = home.path / "next.duckdb"
+    shutil.copy(home.published, copy)
+    with duckdb.connect(str(copy)) as connection:
+        count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()
+        key = f"test:note:1:{count[0] if count else 0}:v1"
+        later = "created_at + INTERVAL 1 MINUTE AS created_at, $key AS event_key, $key AS id"
+        told = ", ".join(f"${name} AS {name}" for name in words)
+        connection.execute(
+            f"INSERT INTO feedback.events SELECT * REPLACE ({later}{', ' if told else ''}{told}) FROM feedback.events"
+            " WHERE source = 'gitlab' AND kind = 'note' AND NOT is_system AND is_latest AND NOT is_deleted"
+            " ORDER BY created_at DESC LIMIT 1",
+            {"key": key, **words},
+        )
+    os.replace(copy, home.published)
+
+
+@pytest.fixture
+def home(demo_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
+    own = Home(tmp_path / "own")
+    own.create()
+    for file in (demo_home.published, demo_home.control):
+        shutil.copy(file, own.path / file.name)
+    monkeypatch.setenv("EARSHOT_DATA", str(own.path))
+    return own
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_runs_as_a_script(name: str, demo_home: Home) -> None:
+    """It ends well and prints its numbers, which are the warehouse's."""
+    told = script(name, demo_home.path)
+    if name == "health":
+        assert "runs so far 1," in told and "now at rest" in told
+        return
+    said = "NOT is_system AND created_at > TIMESTAMPTZ '2026-05-01'"
+    found = {
+        "feedback": f"SELECT count(*) FROM feedback.comments WHERE {said}",
+        "reviews": "SELECT count(*) FROM feedback.threads WHERE is_resolvable",
+    }[name]
+    count = sql(demo_home, found)[0][0]
+    assert count > 50
+    assert f"{ {'feedback': 'things said', 'reviews': 'review threads'}[name] } {count}," in told
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_runs_where_there_is_nothing_yet(name: str, tmp_path: Path) -> None:
+    """It ends well and says what to do."""
+    told = script(name, tmp_path)
+    assert "earshot sync" in told and ("no warehouse" in told or "no run has been here" in told)
+
+
+def test_a_warehouse_in_which_nothing_was_said_is_told_from_none(tmp_path: Path) -> None:
+    reader_rows.main(tmp_path, 0)
+    for name in ("feedback", "reviews"):
+        assert "nothing has been said yet" in script(name, tmp_path)
+
+
+def test_the_pictures_show_what_was_said_and_not_the_week_that_is_not_over(home: Home) -> None:
+    """Every bar is the count of a whole week, and the last week has none."""
+    found = run("feedback")
+    bars = {(row["day"], row["source"]): row["n"] for row in found["steps"]}
+    last = sql(home, "SELECT CAST(date_trunc('week', max(seen_at) AT TIME ZONE 'UTC') AS DATE) FROM feedback.events")[
+        0
+    ][0]
+    truth = sql(
+        home,
+        "SELECT CAST(date_trunc('week', created_at AT TIME ZONE 'UTC') AS DATE), source, count(*) FROM feedback.comments"
+        f" WHERE NOT is_system AND created_at > TIMESTAMPTZ '2026-06-01' AND created_at < TIMESTAMPTZ '{last} 00:00:00+00'"
+        " GROUP BY ALL",
+    )
+    assert bars == {(day, source): count for day, source, count in truth}
+    assert sum(bars.values()) < found["numbers"]["things said"], "something was said in the last week"
+
+
+def test_reviews_tell_when_gitlab_resolved_and_both_forges_closed(home: Home) -> None:
+    """A thread is settled when it was resolved or its change left the stage, not before; what is open is not settled."""
+    found = run("reviews")
+    settled = {(row["source"], row["length"]): row["n"] for row in found["settled"]}
+    assert {source for source, _ in settled} == {"github", "gitlab"}
+    resolved = sql(home, "SELECT count(*) FROM staging.gitlab_discussions WHERE is_resolved")[0][0]
+    assert sql(home, "SELECT count(*) FROM staging.gitlab_resolutions")[0][0] == resolved > 10
+    for source in ("github", "gitlab"):
+        is_open = sql(home, f"SELECT count(*) FROM feedback.threads WHERE is_resolvable AND waiting_on IS NOT NULL AND source = '{source}'")[0][0]  # fmt: skip
+        assert settled[source, "not yet"] >= is_open > 0
+    files = {row["name"]: row["n"] for row in found["files"]}
+    path, count = sql(home, "SELECT path, count(*) AS n FROM feedback.diff_notes GROUP BY path ORDER BY n DESC, path LIMIT 1")[0]  # fmt: skip
+    assert files[path] == count
+
+
+def test_health_is_of_now_and_not_of_the_last_publish(home: Home) -> None:
+    """control.sqlite is read itself: what failed since is there."""
+    import sqlite3
+
+    assert run("health")["failures"] == []
+    with sqlite3.connect(home.control) as ledger:
+        ledger.execute(
+            "INSERT INTO failures VALUES ('github', '1', '<b>lantern</b>', 'issues', 'AUTH_FAILED', 'no', 1, 1, '', '', 1,"
+            " NULL, NULL)"
+        )
+    assert [row["where"] for row in run("health")["failures"]] == ["<b>lantern</b>"]
+    home.published.unlink()
+    found = run("health")
+    assert found["whole"] == [] and len(found["runs"]) == 1
+
+
+def test_questions_are_quick_and_bring_counts_not_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 100,000 events: each within 300 ms (the better of two, on a busy machine), with what a page shows."""
+    reader_rows.main(tmp_path, 100_000)
+    monkeypatch.setenv("EARSHOT_DATA", str(tmp_path))
+    took: dict[str, float] = {}
+    rows: list[int] = []
+
+    def ask(query: str, **values: Any) -> Any:
+        began = time.perf_counter()
+        found = questions.ask(query, **values)
+        took[query] = min(took.get(query, 9.0), time.perf_counter() - began)
+        rows.append(len(found))
+        return found
+
+    monkeypatch.setattr(look, "ask", ask)
+    for _ in range(2):
+        for name in ("feedback", "reviews"):
+            run(name)
+    assert len(took) > 12
+    assert max(rows) <= 500
+    slowest = max(took, key=lambda query: took[query])
+    assert took[slowest] <= 0.3, slowest
+
+
+def test_a_page_sees_a_publish_although_another_still_asks(home: Home) -> None:
+    """DuckDB gives a process that holds a file the same file again, replaced or not: so questions wait for each other."""
+    before = look.ask("SELECT count(*) AS n FROM feedback.events")[0]["n"]
+    began = threading.Event()
+
+    def slow() -> None:
+        began.set()
+        look.ask("SELECT sum(hash(i)) FROM range(300000000) AS t (i)")
+
+    other = threading.Thread(target=slow)
+    other.start()
+    began.wait()
+    time.sleep(0.2)
+    stamp = questions.stamp()
+    say(home)
+    assert questions.stamp() != stamp
+    assert look.ask("SELECT count(*) AS n FROM feedback.events")[0]["n"] == before + 1
+    other.join()
+
+
+def test_the_data_of_the_project_is_found_from_its_notebooks_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EARSHOT_DATA", raising=False)
+    for folder in (".dlt", "notebooks"):
+        (tmp_path / folder).mkdir()
+    for place in (tmp_path, tmp_path / "notebooks"):
+        monkeypatch.chdir(place)
+        assert questions.home().path == tmp_path / "data"
+
+
+@pytest.mark.parametrize(
+    ("name", "since", "step"),
+    [("4 weeks", "2026-09-30", "day"), ("6 months", "2026-04-27", "week"), ("everything", "2020-03-01", "month")],
+)
+def test_a_period_begins_and_ends_between_two_steps(name: str, since: str, step: str) -> None:
+    """The first bar is of a whole step, the last one too; weeks begin on Monday."""
+    bounds = questions.Bounds(datetime(2020, 3, 15, 4, tzinfo=UTC), datetime(2026, 10, 28, 13, 5, tzinfo=UTC))
+    found = spans.period(bounds, name)
+    assert (f"{found.since:%Y-%m-%d}", found.step) == (since, step)
+    until = {"day": "2026-10-28", "week": "2026-10-26", "month": "2026-10-01"}[step]
+    assert f"{found.until:%Y-%m-%d %H:%M}" == f"{until} 00:00"
+
+
+def test_a_table_shows_other_peoples_words_as_text() -> None:
+    """No tag, no control or bidi sign, and no link but to the web."""
+    row = {"by": "a\x1b[31m\u202eb", "words": HOSTILE, "url": "javascript:alert(1)"}
+    found = page.table("Said", [row], "words")
+    assert "<img" not in found and "<a " not in found and "\x1b" not in found and "\u202e" not in found
+    assert "&lt;img" in found
+    found = page.table("Said", [{**row, "url": 'https://x.test/"onmouseover="alert(1)'}], "words")
+    assert 'href="https://x.test/&quot;onmouseover=&quot;alert(1)" target="_blank" rel="noopener noreferrer"' in found
+
+
+# --- in a browser
+
+
+class Page:
+    """What a reader sees and clicks; and what the page asked for and complained of."""
+
+    def __init__(self, browser: Any, url: str, theme: str) -> None:
+        self.url, self.complaints, self.outside = url, [], []
+        context = browser.new_context(color_scheme=theme, viewport={"width": 1280, "height": 1000})
+        self.page = context.new_page()
+        self.page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda asked: self._is_ours(asked.url) or self.outside.append(asked.url))
+        self.page.goto(url)
+
+    def _is_ours(self, asked: str) -> bool:
+        return asked.startswith((self.url, self.url.replace("http", "ws", 1), "data:", "blob:"))
+
+    def bars(self, least: int) -> None:
+        """Waits until so many are drawn. Charts live in shadow roots, which locators look into and querySelector not."""
+        self.page.locator(".vega-embed svg.marks .mark-rect path").nth(least - 1).wait_for(
+            state="attached", timeout=30_000
+        )
+
+    def card(self, name: str) -> int:
+        return int(
+            self.page.locator(f'[data-earshot="cards"] > div:has-text("{name}") > div')
+            .first.inner_text()
+            .replace(",", "")
+        )
+
+    def wait_for_card(self, name: str, value: int) -> None:
+        shown = f'[data-earshot="cards"] > div:has-text("{name}"):has-text("{value:,}")'
+        self.page.locator(shown).wait_for(timeout=20_000)
+        assert self.card(name) == value
+
+    def keep(self, name: str) -> Path:
+        """For whoever wants to look: build/ is nobody's but this machine's."""
+        folder = ROOT / "build" / "notebooks"
+        folder.mkdir(parents=True, exist_ok=True)
+        self.page.mouse.move(0, 0)
+        self.page.screenshot(path=folder / f"{name}.png")
+        return folder / f"{name}.png"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    missing = "needs Debian's chromium-headless-shell and the extra [browser]: .ci/run installs both"
+    if BROWSER is None or importlib.util.find_spec("playwright") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(missing)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=BROWSER, args=list(QUIET))
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest, home: Home) -> Iterator[str]:
+    """`marimo run` as a reader starts it."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "marimo", "run", f"notebooks/{request.param}.py", "--headless", "-p", str(port)]
+    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with socket.socket() as knock:
+                if knock.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert server.poll() is None, "marimo did not start"
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.mark.parametrize("served", ["feedback"], indirect=True)
+def test_a_reader_filters_and_a_publish_is_seen(served: str, home: Home, browser: Any) -> None:
+    """Numbers follow the filter and the publish, the filter outlives it; what others wrote is text; nothing leaves the
+    machine and the console is silent.
+    """
+    shown = Page(browser, served, "light")
+    shown.bars(20)
+    shown.keep("feedback-light")
+    said = "SELECT count(*) FROM feedback.comments WHERE NOT is_system AND created_at > TIMESTAMPTZ '2026-05-01'"
+    assert shown.card("things said") == sql(home, said)[0][0]
+    shown.page.get_by_label("Source", exact=True).select_option("gitlab")
+    count = sql(home, f"{said} AND source = 'gitlab'")[0][0]
+    shown.wait_for_card("things said", count)
+    shown.page.get_by_label("Colour", exact=True).select_option("kind")
+    drawn = shown.page.locator(".vega-embed svg.marks .role-legend-label text", has_text="diff note")
+    drawn.first.wait_for(timeout=20_000)
+    say(home, body=HOSTILE, author="<b>mallory</b>", url="javascript:alert(1)")
+    shown.wait_for_card("things said", count + 1)
+    assert shown.page.get_by_label("Source", exact=True).input_value() == "gitlab"
+    words = shown.page.get_by_text("window.hacked = 1").first
+    words.wait_for()
+    assert words.inner_text().startswith("<img src='http://evil.test/a.png'")
+    assert shown.page.evaluate("window.hacked") is None
+    assert shown.page.locator("[src*='evil.test'], [href^='javascript']").count() == 0
+    shown.page.get_by_label("Find", exact=True).fill("nobody ever wrote this")
+    shown.page.get_by_label("Find", exact=True).press("Enter")
+    shown.page.get_by_text("Nobody said that.").wait_for(timeout=10_000)
+    assert (shown.complaints, shown.outside) == ([], [])
+
+
+@pytest.mark.parametrize("served", NOTEBOOKS, indirect=True)
+def test_a_page_looks_right_in_the_dark(served: str, home: Home, browser: Any, request: pytest.FixtureRequest) -> None:
+    """Charts are there, light on dark, nothing leaves the machine and the console is silent."""
+    shown = Page(browser, served, "dark")
+    shown.bars(2)
+    shown.keep(f"{request.node.callspec.params['served']}-dark")
+    labels = shown.page.locator(".vega-embed svg.marks .role-axis-label text")
+    ink = labels.first.evaluate("label => getComputedStyle(label).fill")
+    paper = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert _light(ink) > 0.6 and _light(paper) < 0.2
+    assert (shown.complaints, shown.outside) == ([], [])
+
+
+@pytest.mark.parametrize("served", ["feedback"], indirect=True)
+def test_a_page_waits_for_its_first_warehouse(served: str, home: Home, browser: Any, tmp_path: Path) -> None:
+    """Opened before anything is published it says so, and fills by itself after the first publish."""
+    aside = home.published.rename(tmp_path / "aside.duckdb")
+    shown = Page(browser, served, "light")
+    shown.page.locator('[data-earshot="nothing"]').wait_for(timeout=20_000)
+    aside.rename(home.published)
+    shown.bars(20)
+    assert (shown.complaints, shown.outside) == ([], [])
+
+
+def _light(colour: str) -> float:
+    """Of `rgb(24, 28, 26)` or `color(srgb 0.09 0.11 0.10)`: 0 is black, 1 is white."""
+    parts = [float(part) for part in re.findall(r"[\d.]+", colour)][:3]
+    return sum(parts) / 3 / (1 if "srgb" in colour else 255)
