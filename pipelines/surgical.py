@@ -92,8 +92,7 @@ class Surgery:
             "targets": [str(target) for target in self.outcomes], "place": self.order.place,
             "fetched": sum(o.fetched for o in told), "ingested": sum(o.ingested for o in told),
             "skipped_stale": sum(o.is_stale for o in told), "failures": len(self.failures),
-            "docs_regenerated": len(self.report.documents) if self.report else 0,
-            "docs_embedded": self.report.embedded if self.report else 0,
+            **(self.report or Report(self.run_id, [])).stages,
             "completion_status": self.completion, "stage_timings_ms": self.timings_ms,
         }  # fmt: skip
 
