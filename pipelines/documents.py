@@ -13,7 +13,7 @@ import duckdb
 
 from pipelines import models
 from pipelines.index import Index, Unreadable, opened
-from pipelines.making import SPARING
+from pipelines.making import SPARING, UNBOUNDED
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home
 
@@ -51,7 +51,7 @@ def document(
     try:
         return _document(home, SPARING, only, compare, anew)
     except duckdb.OutOfMemoryException:
-        return _document(home, {}, only, compare, anew)
+        return _document(home, UNBOUNDED, only, compare, anew)
 
 
 def _document(

@@ -26,12 +26,13 @@ from sources.record import fingerprint
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "Making", "Options"]
+__all__ = ["SPARING", "STATUS", "UNBOUNDED", "Making", "Options"]
 
 log = logging.getLogger("earshot.making")
 
 CHUNK_ROWS = 25_000
-SPARING = {"memory_limit": "128MiB", "threads": "1", "preserve_insertion_order": "false"}  # spills to disk
+UNBOUNDED = {"threads": "1", "preserve_insertion_order": "false"}  # every thread has buffers of its own
+SPARING = {**UNBOUNDED, "memory_limit": "128MiB"}  # spills to disk
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -149,7 +150,7 @@ class Making:
             self._build_with(SPARING)
         except duckdb.OutOfMemoryException:  # something that cannot be spilled
             log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
-            self._build_with({})
+            self._build_with(UNBOUNDED)
 
     def _build_with(self, config: dict[str, Any]) -> None:
         report = self.report

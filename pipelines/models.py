@@ -24,6 +24,7 @@ from sources.record import Table, fingerprint
 
 __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
 
+AT_ONCE = 4_000  # events whose documents are made in one go
 FOLDER = Path(__file__).parent / "models"
 OURS = ("staging", "feedback", "ops")
 DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
@@ -115,23 +116,46 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
 def regenerate(
     connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None
 ) -> list[str]:
-    """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due."""
-    models, tables = read_models(), _tables(landed)
+    """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due.
+
+    Some thousand words at a time: what is killed in between leaves the rest due.
+    """
+    models, tables, found = read_models(), _tables(landed), list[str]()
+    bound = _bound(only)
+    while some := _regenerate_some(connection, models, tables, bound):
+        found += some
+    return sorted(found)
+
+
+def _regenerate_some(
+    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], only: list[list[str]]
+) -> list[str]:
     connection.begin()
     try:
-        due = "CREATE OR REPLACE TEMP TABLE dirty AS SELECT DISTINCT parent_key FROM ops.dirty_documents"
-        connection.execute(due if only is None else f"{due} WHERE list_contains(?, parent_key)", _bound(only))
+        connection.execute(_DUE.format(which="list_contains(?, parent_key)" if only else "true", at_once=AT_ONCE), only)
         for model in models:
             if model.stage:
                 _build_one(connection, model, models, tables, anew=False)
         connection.execute("DELETE FROM ops.dirty_documents WHERE parent_key IN (SELECT parent_key FROM dirty)")
-        found = connection.execute("SELECT parent_key FROM dirty ORDER BY parent_key").fetchall()
+        found = connection.execute("SELECT parent_key FROM dirty").fetchall()
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):
             connection.rollback()
         raise
     return [key for (key,) in found]
+
+
+_DUE = """
+CREATE OR REPLACE TEMP TABLE dirty AS
+WITH due AS (SELECT DISTINCT parent_key FROM ops.dirty_documents WHERE {which}),
+sized AS (
+    SELECT d.parent_key, count(e.parent_key) AS words FROM due AS d
+    LEFT JOIN feedback.events AS e ON e.parent_key = d.parent_key GROUP BY d.parent_key
+)
+SELECT parent_key FROM sized
+QUALIFY sum(words) OVER (ORDER BY parent_key ROWS UNBOUNDED PRECEDING) - words < {at_once}
+"""
 
 
 def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true") -> None:
