@@ -5,15 +5,13 @@ everything once before the first measured run.
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.earshot import Earshot, Sample, line
-from bench.measure import ROOT, run
+from bench.earshot import Earshot, Sample, differing_tables, line, run_floor, say
 from bench.outcome import Line, Outcome, Target
 from bench.world import World
 
@@ -60,12 +58,12 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
     _floor(folder / "warm", world, size)
     ours = [_ours(folder / f"run-{turn}", world, size.accounts) for turn in range(size.repeats)]
     for turn, each in enumerate(ours):
-        _say(f"{turn + 1}/{size.repeats}: floor, first run, unchanged poll")
+        say(f"{turn + 1}/{size.repeats}: floor, first run, unchanged poll")
         floor.append(_floor(folder / f"floor-{turn}", world, size))
         first.append(each.run())
         unchanged.append(each.run())
-    differing = _differing(folder / f"floor-{turn}" / "floor.duckdb", ours[-1].data / "warehouse.duckdb")
-    _say("probe, 20 changes")
+    differing = differing_tables(folder / f"floor-{turn}", ours[-1])
+    say("probe, 20 changes")
     probing = replace(ours[-1], config=f"{ours[-1].config}\nprobe = true")
     probed = [probing.run() for _ in range(2)]
     world.touch(20)
@@ -82,7 +80,7 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
 
 def _long(folder: Path, short: World, long: World, size: Size) -> list[Line]:
     """An account's history must cost nothing while it is silent."""
-    _say(f"an account with {size.long:,} posts")
+    say(f"an account with {size.long:,} posts")
     lines = []
     for name, world in (("10 posts", short), (f"{size.long:,} posts", long)):
         ours = _ours(folder / name, world, 1)
@@ -92,7 +90,7 @@ def _long(folder: Path, short: World, long: World, size: Size) -> list[Line]:
 
 
 def _many(folder: Path, world: World, size: Size) -> list[Line]:
-    _say(f"{size.many:,} accounts")
+    say(f"{size.many:,} accounts")
     ours = _ours(folder / "many", world, size.many)
     return [
         line(f"{size.many:,} accounts, first", [ours.run()]),
@@ -145,19 +143,4 @@ def _ours(folder: Path, world: World, accounts: int) -> Earshot:
 
 
 def _floor(folder: Path, world: World, size: Size) -> Sample:
-    folder.mkdir()
-    world.forget()
-    file = folder / "floor.duckdb"
-    argv = [sys.executable, "-m", "bench.bluesky_floor", world.url, str(size.accounts), str(file)]
-    usage = run(argv, folder=ROOT)
-    return Sample(usage, world.asked(), rows=json.loads(usage.stdout)["rows"])
-
-
-def _differing(floor: Path, ours: Path) -> list[str]:
-    found = run([sys.executable, "-m", "bench.same", str(floor), str(ours), "bluesky"], folder=ROOT)
-    differing: list[str] = json.loads(found.stdout)
-    return differing
-
-
-def _say(what: str) -> None:
-    print(what, "…", file=sys.stderr, flush=True)
+    return run_floor(folder, world, "bench.bluesky_floor", str(size.accounts))

@@ -12,10 +12,11 @@ import sys
 from datetime import datetime
 from typing import Any
 
-import duckdb
 import httpx
 import orjson
 import pyarrow as pa
+
+from bench.floor_land import land
 
 AT_ONCE = 20
 TEXT, TIME = pa.string(), pa.timestamp("us", "UTC")
@@ -78,24 +79,11 @@ def take(tables: Tables, item: Json, owner: str, handle: str) -> None:
                                       "url": post["embed"]["images"][n]["fullsize"]})  # fmt: skip
 
 
-def land(file: str, tables: Tables) -> int:
-    """Merges by version, as a program must that will run again."""
-    landed = 0
-    with duckdb.connect(file) as connection:
-        for name, rows in tables.items():
-            found = pa.Table.from_pylist(rows, schema=pa.schema(SCHEMAS[name].items()))
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {name} AS FROM found LIMIT 0")
-            connection.execute("BEGIN")
-            connection.execute(f"DELETE FROM {name} WHERE (did, uri, cid) IN (SELECT (did, uri, cid) FROM found)")
-            connection.execute(f"INSERT INTO {name} BY NAME FROM found")
-            connection.execute("COMMIT")
-            landed += found.num_rows
-    return landed
-
-
 def main() -> None:
     url, accounts, file = sys.argv[1:]
-    print(json.dumps({"rows": land(file, asyncio.run(read(url, int(accounts))))}))
+    schemas = {table: pa.schema(columns.items()) for table, columns in SCHEMAS.items()}
+    keys = dict.fromkeys(SCHEMAS, ("did", "uri", "cid"))
+    print(json.dumps({"rows": land(file, asyncio.run(read(url, int(accounts))), schemas, keys)}))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from bench.measure import ROOT, BenchError, Usage, median, run
 from bench.outcome import Line
 from bench.world import Asked, World
 
-__all__ = ["Earshot", "Sample", "line"]
+__all__ = ["Earshot", "Sample", "differing_tables", "line", "run_floor", "say"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,27 @@ class Earshot:
     def _files(self) -> dict[str, str]:
         """The databases by their content."""
         return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in self.data.glob("*.duckdb")}
+
+
+def run_floor(folder: Path, world: World, module: str, *arguments: str) -> Sample:
+    """The bare program of this source, into `floor.duckdb` in a folder of its own."""
+    folder.mkdir()
+    world.forget()
+    argv = [sys.executable, "-m", module, world.url, *arguments, str(folder / "floor.duckdb")]
+    usage = run(argv, folder=ROOT)
+    return Sample(usage, world.asked(), rows=json.loads(usage.stdout)["rows"])
+
+
+def differing_tables(floor_folder: Path, ours: Earshot) -> list[str]:
+    """Tables in which the floor's rows are not ours."""
+    files = (str(floor_folder / "floor.duckdb"), str(ours.data / "warehouse.duckdb"))
+    found = run([sys.executable, "-m", "bench.same", *files, ours.source], folder=ROOT)
+    told: list[str] = json.loads(found.stdout)
+    return told
+
+
+def say(what: str) -> None:
+    print(what, "…", file=sys.stderr, flush=True)
 
 
 def line(name: str, samples: Sequence[Sample], floor: float | None = None, *, show_files: bool = False) -> Line:

@@ -15,12 +15,11 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 
-import duckdb
 import httpx
 import orjson
-import pyarrow as pa
 
 from bench import floor_rows as shapes
+from bench.floor_land import land
 from bench.floor_rows import KEYS, SCHEMAS, Json, Origin, Tables
 
 REVIEWS_AT_ONCE = 10
@@ -96,26 +95,9 @@ async def _get(client: httpx.AsyncClient, url: str, params: Any = None) -> httpx
     return answer
 
 
-def land(file: str, tables: Tables) -> int:
-    """Merges by key, as a program must that will run again."""
-    landed = 0
-    with duckdb.connect(file) as connection:
-        for name, rows in tables.items():
-            schema = SCHEMAS[name]
-            found = pa.table({column: [row[column] for row in rows] for column in schema.names}, schema=schema)
-            key = " AND ".join(f"{name}.{part} = found.{part}" for part in KEYS[name])
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {name} AS FROM found LIMIT 0")
-            connection.execute("BEGIN")
-            connection.execute(f"DELETE FROM {name} USING found WHERE {key}")
-            connection.execute(f"INSERT INTO {name} BY NAME FROM found")
-            connection.execute("COMMIT")
-            landed += found.num_rows
-    return landed
-
-
 def main() -> None:
     url, name, file = sys.argv[1:]
-    print(json.dumps({"rows": land(file, asyncio.run(read(url, name)))}))
+    print(json.dumps({"rows": land(file, asyncio.run(read(url, name)), SCHEMAS, KEYS)}))
 
 
 if __name__ == "__main__":

@@ -5,15 +5,13 @@ before the first measured run, so that neither side pays for its caches.
 """
 
 import json
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.earshot import Earshot, Sample, line
-from bench.measure import ROOT, run
+from bench.earshot import Earshot, Sample, differing_tables, line, run_floor, say
 from bench.outcome import Line, Outcome, Target
 from bench.world import World
 
@@ -73,14 +71,14 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
     floor, first, unchanged, changed = list[Sample](), list[Sample](), list[Sample](), list[Sample]()
     _floor(folder / "warm", world)
     for turn in range(size.repeats):
-        _say(f"{turn + 1}/{size.repeats}: floor, first run, unchanged run")
+        say(f"{turn + 1}/{size.repeats}: floor, first run, unchanged run")
         ours = _ours(folder / f"run-{turn}", world)
         floor.append(_floor(folder / f"floor-{turn}", world))
         first.append(ours.run())
         unchanged.append(ours.run())
-    differing = _differing(_file(folder / f"floor-{turn}"), ours.data / "warehouse.duckdb")
+    differing = differing_tables(folder / f"floor-{turn}", ours)
     for turn in range(size.repeats):
-        _say(f"{turn + 1}/{size.repeats}: run after {CHANGES} changes")
+        say(f"{turn + 1}/{size.repeats}: run after {CHANGES} changes")
         world.touch(CHANGES)
         changed.append(ours.run())
     bare = line("floor (no dlt)", floor)
@@ -94,14 +92,14 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
 
 def _near(folder: Path, world: World, size: Size) -> list[Line]:
     """Without latency only our own time is left."""
-    _say("no latency: unchanged run")
+    say("no latency: unchanged run")
     ours = _ours(folder / "near", world)
     ours.run()
     return [line("unchanged, 0 ms", [ours.run() for _ in range(size.repeats)], show_files=True)]
 
 
 def _thread(folder: Path, world: World, comments: int, size: Size) -> Line:
-    _say(f"a thread of {comments:,} comments: unchanged run")
+    say(f"a thread of {comments:,} comments: unchanged run")
     ours = _ours(folder / f"thread-{comments}", world)
     ours.run()
     return line(f"thread of {comments:,}", [ours.run() for _ in range(size.repeats)], show_files=True)
@@ -143,21 +141,4 @@ def _ours(folder: Path, world: World) -> Earshot:
 
 
 def _floor(folder: Path, world: World) -> Sample:
-    folder.mkdir()
-    world.forget()
-    usage = run([sys.executable, "-m", "bench.floor", world.url, REPO, str(_file(folder))], folder=ROOT)
-    return Sample(usage, world.asked(), rows=json.loads(usage.stdout)["rows"])
-
-
-def _differing(floor: Path, ours: Path) -> list[str]:
-    found = run([sys.executable, "-m", "bench.same", str(floor), str(ours), "github"], folder=ROOT)
-    differing: list[str] = json.loads(found.stdout)
-    return differing
-
-
-def _file(folder: Path) -> Path:
-    return folder / "floor.duckdb"
-
-
-def _say(what: str) -> None:
-    print(what, "…", file=sys.stderr, flush=True)
+    return run_floor(folder, world, "bench.floor", REPO)

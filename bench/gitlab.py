@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench.earshot import Earshot, Sample, line
+from bench.earshot import Earshot, Sample, differing_tables, line, run_floor, say
 from bench.measure import ROOT, run
 from bench.outcome import Line, Outcome, Target
 from bench.world import World
@@ -71,12 +71,12 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
     _floor(folder / "warm", world)
     ours = [_ours(folder / f"run-{turn}", world) for turn in range(size.repeats)]
     for turn, each in enumerate(ours):
-        _say(f"{turn + 1}/{size.repeats}: floor, first run, unchanged run")
+        say(f"{turn + 1}/{size.repeats}: floor, first run, unchanged run")
         floor.append(_floor(folder / f"floor-{turn}", world))
         first.append(each.run())
         unchanged.append(each.run())
-    differing = _differing(folder / f"floor-{turn}" / "floor.duckdb", ours[-1].data / "warehouse.duckdb")
-    _say("run after a change")
+    differing = differing_tables(folder / f"floor-{turn}", ours[-1])
+    say("run after a change")
     world.touch(1)
     changed = [each.run() for each in ours]
     bare = line("floor (no dlt)", floor)
@@ -90,14 +90,14 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
 
 def _near(folder: Path, world: World, size: Size) -> Line:
     """Without latency only our own time is left."""
-    _say("no latency: unchanged run")
+    say("no latency: unchanged run")
     ours = _ours(folder / "near", world)
     ours.run()
     return line("unchanged, 0 ms", [ours.run() for _ in range(size.repeats)], show_files=True)
 
 
 def _due(folder: Path, size: Size) -> float:
-    _say(f"due query over {size.held:,} merge requests")
+    say(f"due query over {size.held:,} merge requests")
     found = run([sys.executable, "-m", "bench.gitlab_due", str(folder), str(size.held)], folder=ROOT)
     told = json.loads(found.stdout)
     assert told["due"] == 0
@@ -143,18 +143,4 @@ def _ours(folder: Path, world: World) -> Earshot:
 
 
 def _floor(folder: Path, world: World) -> Sample:
-    folder.mkdir()
-    world.forget()
-    file = folder / "floor.duckdb"
-    usage = run([sys.executable, "-m", "bench.gitlab_floor", world.url, PROJECT, str(file)], folder=ROOT)
-    return Sample(usage, world.asked(), rows=json.loads(usage.stdout)["rows"])
-
-
-def _differing(floor: Path, ours: Path) -> list[str]:
-    found = run([sys.executable, "-m", "bench.same", str(floor), str(ours), "gitlab"], folder=ROOT)
-    differing: list[str] = json.loads(found.stdout)
-    return differing
-
-
-def _say(what: str) -> None:
-    print(what, "…", file=sys.stderr, flush=True)
+    return run_floor(folder, world, "bench.gitlab_floor", PROJECT)

@@ -14,12 +14,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote
 
-import duckdb
 import httpx
 import orjson
-import pyarrow as pa
 
 from bench import gitlab_floor_rows as shapes
+from bench.floor_land import land
 from bench.gitlab_floor_rows import SCHEMAS, Json, Origin, Tables
 
 AT_ONCE = 10
@@ -76,26 +75,10 @@ async def _pages(client: httpx.AsyncClient, url: str, params: Any = None) -> lis
     return found
 
 
-def land(file: str, tables: Tables) -> int:
-    """Merges by parent, as a program must that will run again."""
-    landed = 0
-    with duckdb.connect(file) as connection:
-        for name, rows in tables.items():
-            schema = SCHEMAS[name]
-            found = pa.table({column: [row[column] for row in rows] for column in schema.names}, schema=schema)
-            key = "id" if name == "projects" else "parent_key"
-            connection.execute(f"CREATE TABLE IF NOT EXISTS {name} AS FROM found LIMIT 0")
-            connection.execute("BEGIN")
-            connection.execute(f"DELETE FROM {name} WHERE {key} IN (SELECT {key} FROM found)")
-            connection.execute(f"INSERT INTO {name} BY NAME FROM found")
-            connection.execute("COMMIT")
-            landed += found.num_rows
-    return landed
-
-
 def main() -> None:
     url, name, file = sys.argv[1:]
-    print(json.dumps({"rows": land(file, asyncio.run(read(url, name)))}))
+    keys = {table: ("id",) if table == "projects" else ("parent_key",) for table in SCHEMAS}
+    print(json.dumps({"rows": land(file, asyncio.run(read(url, name)), SCHEMAS, keys)}))
 
 
 if __name__ == "__main__":
