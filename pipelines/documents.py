@@ -15,7 +15,7 @@ from pipelines import models
 from pipelines.index import Index, Unreadable, opened
 from pipelines.making import SPARING, UNBOUNDED
 from pipelines.settings import landed_tables
-from pipelines.warehouse import Home
+from pipelines.warehouse import Home, as_dicts
 
 __all__ = ["Documented", "document"]
 
@@ -95,8 +95,4 @@ def _hashes(connection: duckdb.DuckDBPyConnection, keys: list[str]) -> dict[str,
 
 def _documents(connection: duckdb.DuckDBPyConnection, keys: list[str]) -> Iterator[dict[str, Any]]:
     """A few at a time: all words at once would be the warehouse in memory."""
-    result = connection.execute(f"{ROWS} WHERE document_key IN (SELECT unnest(?))", [keys])
-    names = [column[0] for column in result.description or ()]
-    while rows := result.fetchmany(AT_ONCE):
-        for row in rows:
-            yield dict(zip(names, row, strict=True))
+    yield from as_dicts(connection.execute(f"{ROWS} WHERE document_key IN (SELECT unnest(?))", [keys]), AT_ONCE)

@@ -37,9 +37,8 @@ __all__ = ["Landing"]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
-with contextlib.suppress(
-    OSError, AttributeError
-):  # glibc's: one arena for all threads, large blocks given back at once
+with contextlib.suppress(OSError, AttributeError):
+    # glibc's: one arena for all threads, large blocks given back at once
     _libc = ctypes.CDLL(None)
     for parameter, value in ((M_ARENA_MAX, 1), (M_TRIM_THRESHOLD, 131072), (M_MMAP_THRESHOLD, 131072)):
         _libc.mallopt(parameter, value)

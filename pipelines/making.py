@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ from sources.record import fingerprint
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "UNBOUNDED", "Making", "Options"]
+__all__ = ["SPARING", "STATUS", "UNBOUNDED", "Making", "Options", "staged"]
 
 log = logging.getLogger("earshot.making")
 
@@ -135,15 +135,8 @@ class Making:
                 if done.is_complete:
                     self.ledger.learn("unembedded", "")
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        started = time.monotonic()
-        self.note(name)
-        self.watch.at(name)
-        try:
-            yield
-        finally:
-            self.report.timings_ms[name] = round((time.monotonic() - started) * 1000)
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        return staged(name, self.note, self.watch, self.report.timings_ms)
 
     def _build(self) -> None:
         try:
@@ -176,6 +169,18 @@ class Making:
     def _settings_changed(self) -> str | None:
         now = self._settings()
         return now if now != self.ledger.fact("settings") else None
+
+
+@contextmanager
+def staged(name: str, note: Callable[[str], None], watch: Watch, timings_ms: dict[str, int]) -> Iterator[None]:
+    """A stage of a run: said when it begins, timed when it ends, however that is."""
+    started = time.monotonic()
+    note(name)
+    watch.at(name)
+    try:
+        yield
+    finally:
+        timings_ms[name] = round((time.monotonic() - started) * 1000)
 
 
 def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:

@@ -14,12 +14,13 @@ import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import duckdb
 
+from pipelines.narrowing import narrowed
 from sources.record import Table, fingerprint
 
 __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
@@ -196,7 +197,11 @@ def _build_one(
     if model.kept_by:
         column = model.kept_by
         connection.execute(f"DELETE FROM {model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
-        connection.execute(f"INSERT INTO {model.name} BY NAME {_narrowed_before(connection, model, models, tables)}")
+        views = tuple((m.name, m.sql) for m in models if not m.kept_by)
+        parents = {name for name, table in tables.items() if "parent_key" in table.columns}
+        parents |= {m.name for m in models if m.kept_by == "parent_key"}
+        few = narrowed(connection, model.name, model.sql, views, frozenset(parents))
+        connection.execute(f"INSERT INTO {model.name} BY NAME {few}")
         check(connection, model, f"{column} IN (SELECT {column} FROM dirty)")
         return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
     if anew:
@@ -240,50 +245,6 @@ def _scopes_shown(tables: Mapping[str, Table]) -> str:
         for name, table in tables.items()
         if table.shown
     )
-
-
-def _narrowed_before(
-    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table]
-) -> str:
-    """The narrowed SQL as an earlier run worked it out from the same models: importing the parser takes 0.1 s."""
-    views = tuple((m.name, m.sql) for m in models if not m.kept_by)
-    parents = {name for name, table in tables.items() if "parent_key" in table.columns}
-    parents |= {m.name for m in models if m.kept_by == "parent_key"}
-    made_of = fingerprint(model.sql, views, sorted(parents))
-    connection.execute("CREATE TABLE IF NOT EXISTS ops.narrowed (name VARCHAR, made_of VARCHAR, sql VARCHAR)")
-    known = connection.execute(
-        "SELECT sql FROM ops.narrowed WHERE name = ? AND made_of = ?", [model.name, made_of]
-    ).fetchone()
-    if known:
-        return str(known[0])
-    sql = _narrowed(model.sql, views, frozenset(parents))
-    connection.execute("DELETE FROM ops.narrowed WHERE name = ?", [model.name])
-    connection.execute("INSERT INTO ops.narrowed VALUES (?, ?, ?)", [model.name, made_of, sql])
-    return sql
-
-
-@lru_cache
-def _narrowed(sql: str, all_views: tuple[tuple[str, str], ...], parents: frozenset[str]) -> str:
-    """The model's SQL with views inlined and landed tables and kept ones before it narrowed to the dirty parents."""
-    import sqlglot
-    from sqlglot import exp
-
-    views = dict(all_views)
-
-    def inline(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Table):
-            return node
-        name = f"{node.db}.{node.name}"
-        if name in views:
-            inner: exp.Expr = sqlglot.parse_one(views[name], dialect="duckdb").transform(inline)
-        elif name in parents:
-            narrow = f"SELECT * FROM {name} WHERE parent_key IN (SELECT parent_key FROM dirty)"
-            inner = sqlglot.parse_one(narrow, dialect="duckdb")
-        else:
-            return node
-        return exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(node.alias_or_name)))
-
-    return sqlglot.parse_one(sql, dialect="duckdb").transform(inline).sql(dialect="duckdb")
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, model: Model, kind: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.screen import Plain, progress, summary
-from pipelines.settings import EarshotConfig, checked, configured, load
+from pipelines.settings import EarshotConfig, checked, configured, data_dir, load
 from pipelines.warehouse import Home, Locked
 from sources.config import ConfigError, Settings
 
@@ -122,7 +122,7 @@ async def _named(asked: Asked, screen: Plain) -> int:
     from pipelines.surgical_screen import plan, show
 
     settings, config = load(Path.cwd())
-    home = Home(_data(config.data_dir, asked.demo))
+    home = _home(config, asked.demo)
     wanted = targets(asked.issue, asked.mr, asked.pr)
     connected, place = target_place(_connected(asked, settings, config, home), wanted, asked.project)
     order = Order(connected, place, wanted, config.entity_timeout_seconds, asked.preflight_only)
@@ -141,7 +141,7 @@ async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
     from pipelines.sync import sync
 
     settings, config = load(Path.cwd())
-    home = Home(_data(config.data_dir, asked.demo))
+    home = _home(config, asked.demo)
     while True:
         connected = _connected(asked, settings, config, home)
         if asked.project:
@@ -194,9 +194,9 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
     return asyncio.run(guarded())
 
 
-def _data(configured_dir: str, demo: bool) -> Path:
-    data = Path(os.environ.get("EARSHOT_DATA") or configured_dir).expanduser().resolve()
-    return checked(data / "demo" if demo else data)
+def _home(config: EarshotConfig, demo: bool) -> Home:
+    data = data_dir(Path.cwd(), config=config)
+    return Home(checked(data / "demo" if demo else data))
 
 
 def _demo_run(home: Home) -> int:

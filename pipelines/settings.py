@@ -101,11 +101,12 @@ def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Setting
     return settings, section(settings, "earshot", EarshotConfig)
 
 
-def data_dir(folder: Path, environ: Mapping[str, str] = os.environ) -> Path:
+def data_dir(folder: Path, environ: Mapping[str, str] = os.environ, config: EarshotConfig | None = None) -> Path:
     """Where the data lies: EARSHOT_DATA, else `[earshot] data_dir`, below the project."""
     if environ.get("EARSHOT_DATA"):
         return Path(environ["EARSHOT_DATA"]).expanduser().resolve()
-    return (folder / section(read_settings(folder / ".dlt", environ), "earshot", EarshotConfig).data_dir).resolve()
+    config = config or section(read_settings(folder / ".dlt", environ), "earshot", EarshotConfig)
+    return (folder / Path(config.data_dir).expanduser()).resolve()
 
 
 def checked(data: Path) -> Path:

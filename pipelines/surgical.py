@@ -11,25 +11,26 @@ do: readers see all of it at once. No list's cursor moves; the watermarks of wha
 """
 
 import asyncio
+import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from typing import cast
 
 import duckdb
 import orjson
 
 from pipelines.ledger import Ledger
-from pipelines.making import Making
+from pipelines.making import STATUS, Making, staged
 from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.sync import Connected, Options, Run
-from pipelines.warehouse import Home, Locked, PublishError
-from sources.http import Api, Failure
-from sources.place import Place
+from pipelines.warehouse import Home, Locked, as_dicts
+from sources.http import Failure
 from sources.reading import Batch, Reading
 from sources.record import Row
-from sources.target import Fetched, Target
+from sources.target import Fetched, Target, Targeted
 
 __all__ = ["MOST", "Order", "Outcome", "Surgery", "operate"]
 
@@ -47,6 +48,11 @@ class Order:
     targets: Sequence[Target]
     timeout: float = 30.0
     preflight_only: bool = False
+
+    @property
+    def source(self) -> Targeted:
+        """Only sources whose things can be named are given an order."""
+        return cast(Targeted, self.connected.source)
 
 
 @dataclass
@@ -105,7 +111,7 @@ async def operate(home: Home, order: Order, options: Options, watch: Watch | Non
     with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
         named = [str(target) for target in order.targets]
         surgery.run_id = run_id = ledger.begin(
-            "preflight" if order.preflight_only else "surgical", [order.connected.source.name], phase="preflight",
+            "preflight" if order.preflight_only else "surgical", [order.source.name], phase="preflight",
             detail=orjson.dumps({"targets": named, "place": order.place}).decode(),
         )  # fmt: skip
         stages = _Stages(surgery, ledger, Run(home, ledger, run_id, options, worker, watch))
@@ -116,14 +122,14 @@ async def operate(home: Home, order: Order, options: Options, watch: Watch | Non
             phase = "done" if surgery.exit_code in (0, PARTIAL) else "failed"
         except Locked as locked:
             surgery.error, surgery.exit_code = f"{locked}; nothing was written, try again when it is done", HELD
-        except (PublishError, duckdb.Error, Exception) as error:
+        except Exception as error:
             surgery.error, surgery.exit_code = f"{type(error).__name__}: {str(error).splitlines()[0]:.300}", FAILED
         except asyncio.CancelledError:
             ledger.finish(run_id, "cancelled", CANCELLED, phase="cancelled", seconds=time.monotonic() - started)
             raise
         report = surgery.report or Report(run_id, [])
         report.seconds = time.monotonic() - started
-        status = {0: "done", PARTIAL: "partial"}.get(surgery.exit_code, "failed")
+        status = STATUS.get(surgery.exit_code, "failed")
         failures = f"{len(surgery.failures)} failures in preflight" if phase == "failed" else None
         ledger.finish(
             run_id, status, surgery.exit_code, phase=phase, error=surgery.error or failures,
@@ -139,23 +145,23 @@ class _Stages:
     warehouse: Run
 
     async def run(self) -> None:
-        order, connected = self.surgery.order, self.surgery.order.connected
+        order = self.surgery.order
         if not order.preflight_only:
             self.warehouse.worker.submit(_import_dlt)  # while the network is waited for
-        async with connected.connect() as api:
+        async with order.connected.connect() as api:
             reading = Reading(api, _nothing, {})
-            self.warehouse.watch.readings[connected.source.name] = reading
-            async with self._stage("preflight"):
-                fetched = await self._preflight(reading, api)
+            self.warehouse.watch.readings[order.source.name] = reading
+            with self._stage("preflight"):
+                fetched = await self._preflight(reading)
             if self.surgery.failures:
                 self.surgery.exit_code = UNFIT
                 return
             if order.preflight_only:
                 return
             with self.warehouse.home.lock():
-                async with self._stage("ingest"):
+                with self._stage("ingest"):
                     fresh, held = await self._fresh(fetched)
-                async with self._stage("dependents"):
+                with self._stage("dependents"):
                     batches = await self._dependents(fresh, held)
                 touched = [one.key for one in fresh]
                 making = await self._land(reading, [*(one.batch for one in fresh), *batches])
@@ -165,11 +171,11 @@ class _Stages:
         await making.embed(touched)
         self.surgery.exit_code = PARTIAL if self.surgery.failures or making.report.stage_problem else 0
 
-    async def _preflight(self, reading: Reading, api: Api) -> list[Fetched]:
+    async def _preflight(self, reading: Reading) -> list[Fetched]:
         """All targets as they are now; failures are collected, not raised."""
-        source, gate = self.surgery.order.connected.source, asyncio.Semaphore(AT_ONCE)
+        source, gate = self.surgery.order.source, asyncio.Semaphore(AT_ONCE)
         try:
-            place: Place = await source.place(reading, self.surgery.order.place, self._known_scope())  # type: ignore[attr-defined]
+            place = await source.place(reading, self.surgery.order.place, self._known_scope())
         except Failure as failure:
             for outcome in self.surgery.outcomes.values():
                 outcome.failures.append(("preflight", failure))
@@ -178,7 +184,7 @@ class _Stages:
         async def one(outcome: Outcome) -> Fetched | None:
             try:
                 async with gate, asyncio.timeout(self.surgery.order.timeout):
-                    found: Fetched = await source.fetch(place, outcome.target)  # type: ignore[attr-defined]
+                    found = await source.fetch(place, outcome.target)
             except TimeoutError:
                 outcome.failures.append(("preflight", self._timed_out()))
                 return None
@@ -223,41 +229,36 @@ class _Stages:
         return batches
 
     async def _land(self, reading: Reading, batches: list[Batch]) -> Making:
-        from pipelines.payloads import Payloads
-
-        source, run = self.surgery.order.connected.source, self.warehouse
-        report = self.surgery.report = Report(self.surgery.run_id, [SourceReport(source.name, 1)])
+        """Everything in one package, by the way that a bulk run's batches take."""
+        source, run = self.surgery.order.source, self.warehouse
+        told = SourceReport(source.name, 1)
+        report = self.surgery.report = Report(self.surgery.run_id, [told], timings_ms=self.surgery.timings_ms)
         if batches:
-            landing = await run.work(run.open, source)
-            self.ledger.learn("unpublished", str(self.surgery.run_id))
-            self.ledger.learn(f"due {source.name}", "unknown")
-            if run.options.keep_payloads:
-                payloads = [payload for batch in batches for payload in batch.payloads]
-                await run.work(Payloads(run.home.payloads).keep, source.name, payloads)
-            report.sources[0].packages = 1
-            report.sources[0].rows = _counted(batches)
-            await run.work(landing.land, batches)
+            intake = run.intake(source, await run.work(run.open, source), sys.maxsize)
+            intake.reading = reading
+            for batch in batches:
+                await intake.take(batch)
+            await intake.land()
+            told.packages, told.rows = intake.packages, intake.rows
         for outcome in self.surgery.outcomes.values():
             outcome.ingested = outcome.fetched and not outcome.is_stale
-        self._told(reading, report.sources[0])
-        report.timings_ms = self.surgery.timings_ms
+        self._told(reading, told)
         return run.making(report, note=self._note)
 
     def _held(self, keys: list[str]) -> dict[str, Row]:
-        source, warehouse = self.surgery.order.connected.source, self.warehouse.home.warehouse
+        source, warehouse = self.surgery.order.source, self.warehouse.home.warehouse
         if not warehouse.exists():
             return {}
         with duckdb.connect(str(warehouse), read_only=True) as connection:
             try:
-                found = connection.execute(source.held, {"keys": keys})  # type: ignore[attr-defined]
+                found = connection.execute(source.held, {"keys": keys})
             except duckdb.CatalogException:  # this source never landed anything
                 return {}
-            names = [column[0] for column in found.description or ()]
-            return {row[0]: dict(zip(names, row, strict=True)) for row in found.fetchall()}
+            return {row["parent_key"]: row for row in as_dicts(found)}
 
     def _known_scope(self) -> str | None:
         """The id of the repository or project, where an earlier run learned it."""
-        called = self.ledger.scopes(self.surgery.order.connected.source.name)
+        called = self.ledger.scopes(self.surgery.order.source.name)
         wanted = self.surgery.order.place.casefold()
         return next((scope for scope, name in called.items() if wanted in (name.casefold(), scope)), None)
 
@@ -273,15 +274,8 @@ class _Stages:
     def _note(self, phase: str) -> None:
         self.ledger.note(self.surgery.run_id, phase=phase, detail=orjson.dumps(self.surgery.counters()).decode())
 
-    @asynccontextmanager
-    async def _stage(self, name: str) -> AsyncIterator[None]:
-        started = time.monotonic()
-        self._note(name)
-        self.warehouse.watch.at(name)
-        try:
-            yield
-        finally:
-            self.surgery.timings_ms[name] = round((time.monotonic() - started) * 1000)
+    def _stage(self, name: str) -> AbstractContextManager[None]:
+        return staged(name, self._note, self.warehouse.watch, self.surgery.timings_ms)
 
 
 def _import_dlt() -> None:
@@ -290,11 +284,3 @@ def _import_dlt() -> None:
 
 async def _nothing(batch: Batch) -> None:
     """A look-up of the project has news of it too: the next bulk run lands them with their cursor."""
-
-
-def _counted(batches: list[Batch]) -> dict[str, int]:
-    rows: dict[str, int] = {}
-    for batch in batches:
-        for table, found in batch.rows.items():
-            rows[table] = rows.get(table, 0) + len(found)
-    return rows

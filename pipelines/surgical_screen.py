@@ -25,7 +25,7 @@ def show(surgery: Surgery, *, as_json: bool) -> None:
             said = "is there" + ("" if order.preflight_only else "; nothing written")
         else:
             said = "not read"
-        print(f"{order.connected.source.name} {safe(order.place)} {target}  {said}")
+        print(f"{order.source.name} {safe(order.place)} {target}  {said}")
         for stage, failure in outcome.failures:
             print(f"  ! {stage}: {failure.code} {safe(str(failure))}")
     if surgery.error:
@@ -41,7 +41,7 @@ def show(surgery: Surgery, *, as_json: bool) -> None:
 def plan(orders: Iterable[Order], *, as_json: bool) -> None:
     """What would be asked for. Nothing was."""
     told = [
-        {"source": o.connected.source.name, "place": o.place, "targets": [str(target) for target in o.targets]}
+        {"source": o.source.name, "place": o.place, "targets": [str(target) for target in o.targets]}
         for o in orders
     ]  # fmt: skip
     if as_json:
@@ -57,7 +57,7 @@ def _data(surgery: Surgery) -> dict[str, Any]:
     return {
         **surgery.counters(),
         "run_id": surgery.run_id,
-        "source": order.connected.source.name,
+        "source": order.source.name,
         "fetched_count": sum(outcome.fetched for outcome in told),
         "requests": surgery.report.sources[0].requests if surgery.report else None,
         "published_bytes": surgery.report.published_bytes if surgery.report else None,

@@ -27,7 +27,7 @@ from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
-from pipelines.warehouse import Home, LandingError, PublishError
+from pipelines.warehouse import Home, LandingError, PublishError, as_dicts
 from sources.http import Api
 from sources.reading import Problem, Reading, Source
 from sources.record import Row
@@ -106,6 +106,12 @@ class Run:
         self.landings[source.name] = Landing.open(self.home, source.name, source.tables)
         return self.landings[source.name]
 
+    def intake(self, source: Source, landing: "Landing", chunk_rows: int) -> Intake:
+        return Intake(
+            landing, self.ledger, self.run_id, chunk_rows, self.work, partial(self._landed, source.name),
+            Payloads(self.home.payloads) if self.options.keep_payloads else None,
+        )  # fmt: skip
+
     async def guarded(self, connected: Connected) -> SourceReport:
         """One source's failure never stops another, whatever it is."""
         name = connected.source.name
@@ -124,15 +130,7 @@ class Run:
         landing = await self.work(self.open, source)
         kept = {row["key"] for row in ledger.quarantined(source.name)}
         async with connected.connect() as api:
-            intake = Intake(
-                landing,
-                ledger,
-                self.run_id,
-                self.options.chunk_rows,
-                self.work,
-                partial(self._landed, source.name),
-                Payloads(self.home.payloads) if self.options.keep_payloads else None,
-            )
+            intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
                 turn=self.run_id, is_new=not landing.is_shaped(), open_quarantine=frozenset(kept),
@@ -221,6 +219,4 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
         connection.register(
             "swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)})
         )
-        result = connection.execute(source.suspects, source.suspect_values(reading))
-        names = [column[0] for column in result.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        return list(as_dicts(connection.execute(source.suspects, source.suspect_values(reading))))

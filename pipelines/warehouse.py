@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pendulum
 
-__all__ = ["Home", "LandingError", "Locked", "PublishError"]
+if TYPE_CHECKING:
+    import duckdb
+
+__all__ = ["Home", "LandingError", "Locked", "PublishError", "as_dicts"]
 
 
 class Locked(Exception):
@@ -28,6 +32,14 @@ class LandingError(Exception):
 
 class PublishError(Exception):
     """Readers could not be given the new state; they keep the old one, the next run publishes."""
+
+
+def as_dicts(result: "duckdb.DuckDBPyConnection", at_once: int = 0) -> Iterator[dict[str, Any]]:
+    """The rows of a query by the names of its columns; all of them, or so many at a time."""
+    names = [column[0] for column in result.description or ()]
+    while rows := result.fetchmany(at_once) if at_once else result.fetchall():
+        for row in rows:
+            yield dict(zip(names, row, strict=True))
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class BlueskyConfig:
 
     def __post_init__(self) -> None:
         for key in ("api_url", "directory_url"):
-            check_address("[sources.bluesky]", getattr(self, key))
+            check_address("[sources.bluesky]", getattr(self, key), key)
         if not 1 <= self.posts_per_page <= 100:
             raise ConfigError("[sources.bluesky] posts_per_page: 1 to 100")
         if self.max_pages_per_actor < 1:
@@ -105,7 +105,7 @@ async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
     due = []
     for account in accounts:
         account.profile = shown.get(account.did)
-        saved = account.saved if isinstance(account.saved, dict) else {}
+        saved = account.state
         if account.profile is None or saved.get("resume") or saved.get("profile") != told_by(account.profile):
             due.append(account)
     return due
@@ -142,7 +142,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
                 after = found.trail
                 say(account, trail, found, tally.new)
     except Failure as failure:
-        away = await why_away(reading.api, reading, account.did, failure)
+        away = await why_away(reading, account.did, failure)
         if away is None:
             raise
         log.info("[SKIP] %s: %s", account.handle, away)
@@ -167,7 +167,7 @@ def replays(rows: dict[str, list[Row]], newest: DateTime | None) -> dict[str, in
 
 def standing(reading: Reading, account: Account, trail: Trail, status: str) -> Iterator[Batch]:
     """The trail and who the account is, where that differs from what is saved by more than an ETag or by that alone."""
-    saved = account.saved if isinstance(account.saved, dict) else {}
+    saved = account.state
     cursor: Json = {
         **trail.json(), "status": status, "told": account.told, "name": account.name, "taken_by": account.taken_by,
         "profile": told_by(account.profile) if account.profile else saved.get("profile"),
@@ -191,11 +191,11 @@ def known_trail(account: Account) -> tuple[Trail, bool]:
 
 
 def deep_due(account: Account, now: DateTime) -> bool:
-    saved = account.saved if isinstance(account.saved, dict) else {}
+    followed = bool(account.state.get("floor"))
     try:
-        return bool(saved.get("floor")) and now >= instant(saved.get("deep")) + DEEP_EVERY
+        return followed and now >= instant(account.state.get("deep")) + DEEP_EVERY
     except Unreadable:
-        return bool(saved.get("floor"))
+        return followed
 
 
 def say(account: Account, trail: Trail, found: Found, new: int) -> None:

@@ -15,11 +15,11 @@ from pendulum import DateTime
 
 from sources.bluesky_rows import identity, item_rows
 from sources.config import ConfigError
-from sources.http import Api, Failure
+from sources.http import Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, fingerprint
+from sources.record import Json, Row
 
-__all__ = ["GONE", "Account", "called", "names_in", "profiles", "resolve", "shaped", "why_away"]
+__all__ = ["AT_ONCE", "MOST_LISTED", "XRPC", "Account", "names_in", "profiles", "resolve", "shaped", "why_away"]
 
 log = logging.getLogger("earshot.bluesky")
 
@@ -44,6 +44,11 @@ class Account:
     told: Json = field(default_factory=dict)  # who they are, as last landed
 
     @property
+    def state(self) -> Json:
+        """What was committed, as far as it can be understood."""
+        return self.saved if isinstance(self.saved, dict) else {}
+
+    @property
     def handle(self) -> str:
         known = self.told.get("handle")
         return known if isinstance(known, str) and known else self.name
@@ -58,9 +63,6 @@ class Account:
     def meet(self, author: Json) -> None:
         if author.get("did") == self.did:
             self.told = identity(author)
-
-    def shown(self, status: str) -> str:
-        return fingerprint(self.told, status, self.name, self.taken_by)
 
 
 def called(name: str) -> str:
@@ -129,14 +131,14 @@ async def profiles(reading: Reading, actors: list[str]) -> list[Json]:
     return found
 
 
-async def why_away(api: Api, reading: Reading, did: str, failure: Failure) -> str | None:
+async def why_away(reading: Reading, did: str, failure: Failure) -> str | None:
     """The reason why an account shows no feed; None if it is there and the failure was another one."""
     if failure.said in GONE:
         return GONE[failure.said]
     if failure.status != 400:
         return None
     try:
-        await api.get(f"{XRPC}/app.bsky.actor.getProfile", {"actor": did}, tally=reading.tally("profiles", "*"))
+        await reading.api.get(f"{XRPC}/app.bsky.actor.getProfile", {"actor": did}, tally=reading.tally("profiles", "*"))
     except Failure as told:
         if told.said in GONE:
             return GONE[told.said]
@@ -175,10 +177,8 @@ async def _ask(reading: Reading, name: str, asked: dict[str, str]) -> None:
 
 
 def _remember(account: Account, holder: Json | None) -> None:
-    saved = account.saved if isinstance(account.saved, dict) else {}
-    told = saved.get("told")
+    told, taken = account.state.get("told"), account.state.get("taken_by")
     account.told = dict(told) if isinstance(told, dict) else {}
-    taken = saved.get("taken_by")
     account.taken_by = taken if isinstance(taken, str) else None
     if account.profile:
         account.meet(account.profile)

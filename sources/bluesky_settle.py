@@ -114,8 +114,7 @@ async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIter
 
 async def deep(reading: Reading, account: Account, suspect: Row, directory: str) -> AsyncIterator[Batch]:
     """The account's own records since it is followed, against what is held of them."""
-    saved = account.saved if isinstance(account.saved, dict) else {}
-    first = tid(instant(saved.get("floor")))
+    first = tid(instant(account.state.get("floor")))
     pds = await keeper(reading, account, directory)
     begun = reading.api.now
     records: list[dict[str, Any]] = suspect["records"] or []  # type: ignore[assignment]
@@ -139,7 +138,7 @@ async def deep(reading: Reading, account: Account, suspect: Row, directory: str)
             yield Batch(
                 "rechecks", account.did, shaped(reading, account, await as_items(reading, account, collection, unheld))
             )
-    cursor = {**saved, "deep": begun.to_iso8601_string()}
+    cursor = {**account.state, "deep": begun.to_iso8601_string()}
     account.saved = cursor
     yield Batch("posts", account.did, {}, cursor)
 

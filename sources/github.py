@@ -20,13 +20,13 @@ from sources import github_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import Found, follow
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
-from sources.github_repository import comment_rows, issue_rows, look_up, place_of, review_comment_rows
+from sources.github_repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
 from sources.github_settle import SUSPECTS, retry, settle
 from sources.github_tables import TABLES
 from sources.github_target import HELD, fetch
 from sources.http import Failure
 from sources.paging import Ask
-from sources.place import Place, sight_by
+from sources.place import Place, look_up, sight_by
 from sources.reading import Batch, Reading, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
 from sources.target import Fetched, Target
@@ -108,14 +108,18 @@ class Github:
         return replace(self, config=replace(self.config, repos=names))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
-        return place_of(scope, name, reading.api.now, reading) if scope else await look_up(reading, name)
+        return (
+            place_of(scope, name, reading.api.now, reading)
+            if scope
+            else await look_up(reading, REPOSITORY, name, name.lower())
+        )
 
     async def fetch(self, place: Place, target: Target) -> Fetched:
         return await fetch(place, target)
 
     async def _repository(self, reading: Reading, name: str) -> None:
         try:
-            repo = await look_up(reading, name)
+            repo = await look_up(reading, REPOSITORY, name, name.lower())
         except Failure as failure:
             reading.fail(name.lower(), "repository", failure)
             return

@@ -4,42 +4,17 @@ The numeric id is the scope in every key, so that a rename re-keys nothing. A na
 another repository: it gets its own history, the old one's stays.
 """
 
-import logging
 import re
 
 from pendulum import DateTime
 
 from sources import github_rows as rows
 from sources.http import Answer, Failure
-from sources.place import Place, known_place
-from sources.reading import Batch, Reading
-from sources.record import Json, Row, Unreadable, fingerprint
+from sources.place import Kind, Place
+from sources.reading import Reading
+from sources.record import Json, Row, Unreadable
 
-__all__ = ["comment_rows", "issue_rows", "look_up", "place_of", "review_comment_rows"]
-
-log = logging.getLogger("earshot.github")
-
-
-async def look_up(reading: Reading, name: str) -> Place:
-    """The repository that `name` (as configured) means today. Its row is emitted when it says something new."""
-    key = name.lower()
-    saved = reading.saved.get("repositories", {}).get(key)
-    known = known_place(saved) if not reading.full else {}
-    tally = reading.tally("repositories", key)
-    answer = await reading.api.get(f"/repos/{name}", etag=known.get("etag"), tally=tally)
-    if answer.not_modified:
-        repository = place_of(str(known["id"]), str(known["name"]), answer.date, reading)
-    else:
-        row = _identity(name, answer)
-        if known and known["id"] != row["id"]:
-            log.warning("%s is now another repository (id %s, was %s); both are kept", name, row["id"], known["id"])
-        repository = place_of(str(row["scope"]), str(row["repo"]), answer.date, reading)
-        shown = fingerprint([row[column] for column in ("repo", "is_private", "is_archived")])
-        news = {"repositories": [row]} if known.get("shown") != shown or known.get("id") != row["id"] else {}
-        cursor: Json = {"id": row["id"], "name": row["repo"], "shown": shown, "etag": answer.etag}
-        await reading.emit(Batch("repositories", key, news, cursor))
-    reading.names[repository.scope] = repository.name
-    return repository
+__all__ = ["REPOSITORY", "comment_rows", "issue_rows", "place_of", "review_comment_rows"]
 
 
 def place_of(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
@@ -58,6 +33,11 @@ def _identity(name: str, answer: Answer) -> Row:
         return row
     except Unreadable as error:
         raise Failure("FETCH_ERROR", f"/repos/{name} answered something that is not a repository: {error}") from None
+
+
+REPOSITORY = Kind(
+    "repository", "repositories", "repo", ("repo", "is_private", "is_archived"), "/repos/{}".format, _identity, place_of
+)
 
 
 def issue_rows(repo: Place, found: list[Json]) -> dict[str, list[Row]]:

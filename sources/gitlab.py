@@ -8,7 +8,6 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
 
-import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -23,14 +22,12 @@ from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
 from sources.gitlab_threads import DUE, settle
 from sources.http import Answer, Failure
-from sources.place import Place, known_place, sight_by
+from sources.place import Kind, Place, look_up, sight_by
 from sources.reading import Batch, Payload, Reading, quarantine_key, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant, json_record
 from sources.target import Fetched, Target
 
 __all__ = ["Gitlab", "GitlabConfig"]
-
-log = logging.getLogger("earshot.gitlab")
 
 PROJECTS_AT_ONCE = 8
 KINDS = {"merge_requests": "merge_request", "issues": "issue"}
@@ -118,14 +115,14 @@ class Gitlab:
         return replace(self, config=replace(self.config, projects=names))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
-        return _place(scope, name, reading.api.now, reading) if scope else await look_up(reading, name)
+        return _place(scope, name, reading.api.now, reading) if scope else await look_up(reading, PROJECT, name, name)
 
     async def fetch(self, place: Place, target: Target) -> Fetched:
         return await fetch(place, target, self.config)
 
     async def _project(self, reading: Reading, name: str) -> None:
         try:
-            place = await look_up(reading, name)
+            place = await look_up(reading, PROJECT, name, name)
         except Failure as failure:
             reading.fail(name, "project", failure)
             return
@@ -180,36 +177,16 @@ async def again(place: Place, surface: str, raw: str) -> AsyncIterator[Batch]:
     yield Batch("rechecks", place.scope, listed_rows(place, surface, [found]))
 
 
-async def look_up(reading: Reading, name: str) -> Place:
-    """The project that `name` (a path or an id, as configured) means today. Its row is emitted when it says news."""
-    saved = reading.saved.get("projects", {}).get(name)
-    known = known_place(saved) if not reading.full else {}
-    tally = reading.tally("projects", name)
-    answer = await reading.api.get(f"/api/v4/projects/{quote(name, safe='')}", etag=known.get("etag"), tally=tally)
-    if answer.not_modified:
-        place = _place(str(known["id"]), str(known["name"]), answer.date, reading)
-    else:
-        row = _identity(name, answer)
-        if name.isdigit() and int(name) != row["id"]:
-            raise Failure("FETCH_ERROR", f"project {name}: the answer is about project {row['id']}; nothing is read")
-        if known and known["id"] != row["id"]:
-            log.warning("%s is now another project (id %s, was %s); both are kept", name, row["id"], known["id"])
-        place = _place(str(row["scope"]), str(row["project"]), answer.date, reading)
-        shown = fingerprint([row[column] for column in ("id", "project", "visibility")])
-        news = {"projects": [row]} if known.get("shown") != shown else {}
-        cursor: Json = {"id": row["id"], "name": row["project"], "shown": shown, "etag": answer.etag}
-        await reading.emit(Batch("projects", name, news, cursor))
-    reading.names[place.scope] = place.name
-    return place
-
-
 def _identity(name: str, answer: Answer) -> Row:
     try:
         if not isinstance(answer.data, dict):
             raise Unreadable("not an object")
-        return rows.project_row(answer.data, answer.date)
+        row = rows.project_row(answer.data, answer.date)
     except Unreadable as error:
         raise Failure("FETCH_ERROR", f"project {name}: the answer is not a project: {error}") from None
+    if name.isdigit() and int(name) != row["id"]:
+        raise Failure("FETCH_ERROR", f"project {name}: the answer is about project {row['id']}; nothing is read")
+    return row
 
 
 def _place(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
@@ -218,3 +195,10 @@ def _place(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
 
 def _since(moment: DateTime) -> dict[str, str]:
     return {"updated_after": moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"}
+
+
+def _path(name: str) -> str:
+    return f"/api/v4/projects/{quote(name, safe='')}"
+
+
+PROJECT = Kind("project", "projects", "project", ("id", "project", "visibility"), _path, _identity, _place)

@@ -1,5 +1,6 @@
 """One place of a service (a repository, a project): how its lists and records are asked, and what they become."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -8,10 +9,12 @@ from pendulum import DateTime
 
 from sources.http import Answer, Api, Failure, Params
 from sources.paging import Ask, Page, Sight, Sighting, Window, page_of
-from sources.reading import Reading
+from sources.reading import Batch, Reading
 from sources.record import Json, Row, Unreadable, fingerprint, instant, integer
 
-__all__ = ["PER_PAGE", "Place", "Shape", "known_place", "sight_by"]
+__all__ = ["PER_PAGE", "Kind", "Place", "Shape", "look_up", "sight_by"]
+
+log = logging.getLogger("earshot")
 
 PER_PAGE = 100
 Shape = Callable[[Json, str, str, DateTime], Row]  # record, scope, name, seen_at → row
@@ -66,7 +69,44 @@ class Place:
         return self.reading.shape(self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now))
 
 
-def known_place(saved: object) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Kind:
+    """What a service calls its places, and how it is asked which one a name means."""
+
+    noun: str
+    table: str
+    label: str  # the column that people call it by
+    news: tuple[str, ...]  # columns whose change is worth a row
+    path: Callable[[str], str]
+    row: Callable[
+        [str, Answer], Row
+    ]  # of the name and the answer to it; raises `Failure` if that is about no such place
+    place: Callable[[str, str, DateTime, Reading], Place]  # scope, name, now, reading
+
+
+async def look_up(reading: Reading, kind: Kind, name: str, key: str) -> Place:
+    """The place that `name` (as configured; saved under `key`) means today. Its row is emitted when it says news."""
+    known = _known(reading.saved.get(kind.table, {}).get(key)) if not reading.full else {}
+    tally = reading.tally(kind.table, key)
+    answer = await reading.api.get(kind.path(name), etag=known.get("etag"), tally=tally)
+    if answer.not_modified:
+        place = kind.place(str(known["id"]), str(known["name"]), answer.date, reading)
+    else:
+        row = kind.row(name, answer)
+        if known and known["id"] != row["id"]:
+            log.warning(
+                "%s is now another %s (id %s, was %s); both are kept", name, kind.noun, row["id"], known["id"]
+            )  # fmt: skip
+        place = kind.place(str(row["scope"]), str(row[kind.label]), answer.date, reading)
+        shown = fingerprint([row[column] for column in kind.news])
+        is_news = known.get("shown") != shown or known.get("id") != row["id"]
+        cursor: Json = {"id": row["id"], "name": row[kind.label], "shown": shown, "etag": answer.etag}
+        await reading.emit(Batch(kind.table, key, {kind.table: [row]} if is_news else {}, cursor))
+    reading.names[place.scope] = place.name
+    return place
+
+
+def _known(saved: object) -> dict[str, Any]:
     """What was saved of a place: its id, name and ETag; nothing, if it cannot be believed, and it is looked up anew."""
     kinds = {"id": int, "name": str, "shown": str, "etag": str | None}
     believed = isinstance(saved, dict) and all(isinstance(saved.get(name), kind) for name, kind in kinds.items())

@@ -19,7 +19,7 @@ from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.report import Report
 from pipelines.surgical import Order, Surgery, operate
 from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
+from pipelines.warehouse import Home, as_dicts
 from sources.bluesky import Bluesky, BlueskyConfig
 from sources.config import Secret
 from sources.github import Github
@@ -72,9 +72,7 @@ class Desk:
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         with duckdb.connect(str(self.home.published), read_only=True) as connection:
-            result = connection.execute(f"FROM {table}")
-            names = [column[0] for column in result.description or ()]
-            return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+            return list(as_dicts(connection.execute(f"FROM {table}")))
 
 
 @dataclass

@@ -13,6 +13,8 @@ from pipelines.demo.bluesky_state import Card, Image
 from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.web import Response, html_page
 from pipelines.reset import Unknown, forget
+from sources.bluesky import BlueskyConfig
+from sources.config import ConfigError
 from tests.synced import BlueskyDesk, bluesky_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -485,3 +487,9 @@ def test_which_links_were_shared_most_this_week(desk: BlueskyDesk, world: Bluesk
 def test_raw_surrogates_reach_us_as_the_real_service_sends_them() -> None:
     """The world escapes them, as JSON must."""
     assert b"\\ud83d" in dumps({"text": "\ud83d"})
+
+
+@pytest.mark.parametrize("key", ["api_url", "directory_url"])
+def test_an_address_that_is_none_is_refused_by_its_own_name(key: str) -> None:
+    with pytest.raises(ConfigError, match=rf"\[sources.bluesky\] {key}: 'nowhere'"):
+        BlueskyConfig(**{key: "nowhere"})

@@ -10,7 +10,7 @@ import duckdb
 
 from pipelines.ask.answer import Refusal
 from pipelines.settings import data_dir
-from pipelines.warehouse import Home
+from pipelines.warehouse import Home, as_dicts
 
 __all__ = ["Published", "Row", "Where", "home", "published"]
 
@@ -52,9 +52,7 @@ class Published:
     connection: duckdb.DuckDBPyConnection
 
     def rows(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> list[Row]:
-        result = self.connection.execute(query, values)
-        names = [column[0] for column in result.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        return list(as_dicts(self.connection.execute(query, values)))
 
     def hold(self, name: str, keys: str) -> None:
         """Keys, a JSON list, as a table `name` of this connection alone. Bound one by one, 100,000 take six seconds."""

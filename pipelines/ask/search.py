@@ -10,7 +10,7 @@ from pipelines.ask.shown import at, line, reference
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
 from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
-from pipelines.settings import load
+from pipelines.settings import data_dir, load
 from pipelines.warehouse import Home
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -
 
     text, mode = " ".join(words), mode or "keyword"
     _, config = load(Path.cwd())
-    home = Home(_data(config.data_dir))
+    home = Home(data_dir(Path.cwd(), config=config))
     if not home.search.exists():
         raise Refusal("NOTHING_YET", f"nothing to search in {home.path} yet", "run `earshot sync` (without --no-docs)")
     embedder = _embedder(config) if mode != "keyword" else None
@@ -135,10 +135,3 @@ def _embedder(config: Any) -> "Embedder":
     if found is None:
         raise Refusal("NOT_INSTALLED", INSTALL, "or set [earshot.embed] provider to a server", USAGE)
     return found
-
-
-def _data(configured: str) -> Any:
-    import os
-    from pathlib import Path
-
-    return Path(os.environ.get("EARSHOT_DATA") or configured).expanduser().resolve()
