@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 import pendulum
 
+from pipelines import control
 from sources.http import Tally
 from sources.limits import Quota
 from sources.reading import Problem, Quarantined
@@ -74,6 +75,7 @@ class Ledger:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.executescript(SCHEMA)
+            connection.executescript(control.SCHEMA)
             _add_columns(connection)
             yield cls(connection)
         finally:

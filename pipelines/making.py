@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines import mirror, models
+from pipelines import lifecycle, mirror, models, observed
 from pipelines.ledger import Ledger
 from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
@@ -43,6 +43,7 @@ class Options:
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
     authors: Sequence[str] = ()
+    command_prefix: str = "/earshot"
     keep_payloads: bool = True
     chunk_rows: int = CHUNK_ROWS
     docs: bool = True
@@ -64,6 +65,7 @@ class Making:
     report: Report
     note: Callable[[str], None]
     anew: str | None = None
+    decided: str = ""  # what people had decided when the models were built
     is_due: bool = False
     had_undocumented: bool = False
     unfinished: list[str] = field(default_factory=list)
@@ -72,7 +74,10 @@ class Making:
         """The models, if anything landed or they or their settings are others."""
         self.anew = self._settings_changed()
         self.had_undocumented = bool(self.ledger.fact("undocumented"))
-        self.is_due = bool(self.ledger.fact("unpublished") or self.anew or not self.home.published.exists())
+        self.decided = lifecycle.decided(self.ledger.connection)
+        is_decided = self.decided == (self.ledger.fact("decided") or lifecycle.NOTHING)
+        left = self.ledger.fact("unpublished") or not is_decided
+        self.is_due = bool(left or self.anew or not self.home.published.exists())
         if self.is_due:
             with self.stage("models"):
                 self.ledger.learn("undocumented", str(self.run_id))
@@ -111,6 +116,7 @@ class Making:
             if self.anew:
                 self.ledger.learn("settings", self.anew)
             self.ledger.learn("unpublished", "")
+            self.ledger.learn("decided", self.decided)
         for fact in self.unfinished:
             self.ledger.learn(fact, "")
 
@@ -148,13 +154,15 @@ class Making:
     def _build_with(self, config: dict[str, Any]) -> None:
         report = self.report
         with duckdb.connect(str(self.home.warehouse), config=config) as connection:
-            mirror.prepare(connection, self.options.authors)
+            mirror.prepare(connection, self.ledger, self.options.authors, self.options.command_prefix)
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()
             models.build(connection, landed_tables(), anew=self.anew is not None)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
+            observed.observe(connection, self.ledger.connection)
+            lifecycle.settle(connection, self.ledger.connection)
             mirror.mirror(connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
             connection.execute("CHECKPOINT")
@@ -164,7 +172,7 @@ class Making:
         self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
 
     def _settings(self) -> str:
-        return fingerprint(models.models_fingerprint(), sorted(self.options.authors))
+        return fingerprint(models.models_fingerprint(), sorted(self.options.authors), self.options.command_prefix)
 
     def _settings_changed(self) -> str | None:
         now = self._settings()

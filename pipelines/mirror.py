@@ -1,5 +1,6 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
-`ops.scopes`, `ops.authors`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
+`ops.scopes`, `ops.authors`, and what people decided: `ops.answers`, `ops.lifecycle`, `ops.links`,
+`ops.acknowledgements`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
 ended.
 """
 
@@ -33,7 +34,17 @@ WHOLE = {
     " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
     "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
     " reads BIGINT, new BIGINT",
+    "lifecycle": "parent_key VARCHAR, state VARCHAR, since_at TIMESTAMPTZ, actionable_from TIMESTAMPTZ,"
+    " revision BIGINT",
+    "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
+    "answers": "token VARCHAR, source VARCHAR, scope VARCHAR, scope_name VARCHAR, parent_key VARCHAR,"
+    " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, command_key VARCHAR,"
+    " status VARCHAR, attempts BIGINT, is_unsure BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
+    " posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ, url VARCHAR,"
+    " author VARCHAR, observed_key VARCHAR",
+    "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
 }
+DECIDED = ("lifecycle", "links", "answers")  # what models look at: it must be there before they are built
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
     " is_complete BOOLEAN, state VARCHAR"
@@ -48,9 +59,20 @@ def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, s
         connection.execute(f"DELETE FROM ops.{table} WHERE run_id >= ?", [since])
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE run_id >= ?", (since,)))
     connection.execute("UPDATE ops.runs SET status = ?, exit_code = ? WHERE run_id = ?", [status, exit_code, run_id])
-    for table, columns in WHOLE.items():
-        connection.execute(f"CREATE OR REPLACE TABLE ops.{table} ({columns})")
-        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"))
+    for table in WHOLE:
+        if table != "acknowledgements":
+            _copy(connection, ledger, table)
+    held = connection.execute("SELECT count(*) FROM ops.acknowledgements").fetchone()
+    if held != tuple(
+        ledger.connection.execute("SELECT count(*) FROM acknowledgements").fetchone()
+    ):  # none ever changes
+        _copy(connection, ledger, "acknowledgements")
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, ledger: Ledger, table: str) -> None:
+    names = ", ".join(column.split()[0] for column in WHOLE[table].split(", "))
+    connection.execute(f"CREATE OR REPLACE TABLE ops.{table} ({WHOLE[table]})")
+    _insert(connection, table, ledger.connection.execute(f"SELECT {names} FROM {table}"))
 
 
 def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, names: Names) -> None:
@@ -69,7 +91,7 @@ def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, name
     _insert(connection, "cursors", rows)
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> None:
+def prepare(connection: duckdb.DuckDBPyConnection, ledger: Ledger, authors: Iterable[str], prefix: str) -> None:
     """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     for table, columns in {**GROWING, **WHOLE, "cursors": CURSORS}.items():
@@ -81,6 +103,10 @@ def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> No
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")
     _insert(connection, "authors", [(login,) for login in authors])
+    connection.execute("CREATE OR REPLACE TABLE ops.settings (command_prefix VARCHAR)")
+    _insert(connection, "settings", [(prefix,)])
+    for table in DECIDED:
+        _copy(connection, ledger, table)
 
 
 def _name(names: Names, known: Mapping[tuple[str, str], str], source: str, scope: str) -> str:

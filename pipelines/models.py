@@ -20,11 +20,14 @@ from pathlib import Path
 
 import duckdb
 
+from pipelines import parsed
 from pipelines.narrowing import narrowed
 from sources.record import Table, fingerprint
 
 __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
 
+WATCHED = "ops.lifecycle"
+LIVES = f"SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM {WATCHED}"
 AT_ONCE = 4_000  # events whose documents are made in one go
 FOLDER = Path(__file__).parent / "models"
 OURS = ("staging", "feedback", "ops")
@@ -62,6 +65,10 @@ class Model:
     @property
     def stage(self) -> str | None:
         return self.header.get("stage")
+
+    @property
+    def parsed_by(self) -> str | None:
+        return self.header.get("parsed by")
 
     @cached_property
     def reads(self) -> set[str]:
@@ -106,6 +113,7 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
+        connection.execute(f"INSERT INTO ops.taken_scopes SELECT {_quoted(WATCHED)}, scope, shown FROM ({LIVES})")
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
@@ -187,7 +195,7 @@ def _build_one(
     connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table], *, anew: bool
 ) -> int:
     if model.kept_by and anew:
-        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS {model.sql}")
+        parsed.create(connection, model.name, model.sql, model.parsed_by)
         _comment(connection, model, "TABLE")
         check(connection, model)
         connection.commit()  # all is built again until all of it is: what was not committed stays in memory
@@ -201,7 +209,7 @@ def _build_one(
         parents = {name for name, table in tables.items() if "parent_key" in table.columns}
         parents |= {m.name for m in models if m.kept_by == "parent_key"}
         few = narrowed(connection, model.name, model.sql, views, frozenset(parents))
-        connection.execute(f"INSERT INTO {model.name} BY NAME {few}")
+        parsed.insert(connection, model.name, few, model.parsed_by)
         check(connection, model, f"{column} IN (SELECT {column} FROM dirty)")
         return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
     if anew:
@@ -236,6 +244,8 @@ def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table],
     if not anew:  # what a scope shows in everything said in it, e.g. its name
         renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
         parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
+        taken = f"SELECT scope, shown FROM ops.taken_scopes WHERE name = {_quoted(WATCHED)}"
+        parts += [f"SELECT scope FROM ({now} EXCEPT {before})" for now, before in ((LIVES, taken), (taken, LIVES))]
     connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
 
 
@@ -261,7 +271,7 @@ def _read(path: Path) -> Model:
     header = {"description": ""}
     for line in lines:
         name, colon, value = line.partition(": ")
-        if colon and name in ("key", "not null", "kept by", "stage"):
+        if colon and name in ("key", "not null", "kept by", "stage", "parsed by"):
             header[name] = value.strip()
         else:
             header["description"] = f"{header['description']} {line}".strip()

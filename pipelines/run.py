@@ -165,14 +165,19 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
+    return options_of(config, full=asked.full, sweep=asked.sweep, docs=not asked.no_docs, embed=not asked.no_embed)
+
+
+def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "Options":
+    """What is configured, for a run."""
     from pipelines.embedders import configured_embedder
     from pipelines.sync import Options
 
     return Options(
-        full=asked.full, sweep=asked.sweep, sweep_hours=config.sweep_hours,
-        safe_backfill_hours=config.safe_backfill_hours, authors=config.authors, keep_payloads=config.keep_payloads,
-        docs=not asked.no_docs, embedder=None if asked.no_embed else configured_embedder(config.embed),
-        embed_seconds=config.embed.budget_seconds,
+        sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours, authors=config.authors,
+        command_prefix=config.command_prefix, keep_payloads=config.keep_payloads,
+        embedder=configured_embedder(config.embed) if embed else None,
+        embed_seconds=config.embed.budget_seconds, **more,
     )  # fmt: skip
 
 

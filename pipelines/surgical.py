@@ -13,7 +13,7 @@ do: readers see all of it at once. No list's cursor moves; the watermarks of wha
 import asyncio
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from typing import cast
 
 import duckdb
 import orjson
+from pendulum import DateTime
 
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, staged
@@ -48,6 +49,7 @@ class Order:
     targets: Sequence[Target]
     timeout: float = 30.0
     preflight_only: bool = False
+    decide: Callable[[DateTime], None] | None = None  # called with the server's time before models are built
 
     @property
     def source(self) -> Targeted:
@@ -165,6 +167,8 @@ class _Stages:
                     batches = await self._dependents(fresh, held)
                 touched = [one.key for one in fresh]
                 making = await self._land(reading, [*(one.batch for one in fresh), *batches])
+                if order.decide:
+                    order.decide(reading.api.now)
                 await making.build()
                 await making.document(touched)
                 await making.publish()

@@ -19,6 +19,7 @@ from pendulum import DateTime
 from sources import github_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import Found, follow
+from sources.github_answer import GithubAnswers
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
 from sources.github_repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
 from sources.github_settle import SUSPECTS, retry, settle
@@ -34,12 +35,14 @@ from sources.target import Fetched, Target
 __all__ = ["Github", "GithubConfig"]
 
 REPOSITORIES_AT_ONCE = 8
+HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
 
 
 @dataclass(frozen=True)
 class GithubConfig:
     api_url: str = "https://api.github.com"
     token: Secret = Secret()
+    write_token: Secret = Secret()  # without one, nothing is ever answered
     repos: list[str] = field(default_factory=list)
     pulls: dict[str, list[int]] = field(default_factory=dict)
     since: str = ""
@@ -80,8 +83,12 @@ class Github:
 
     @property
     def headers(self) -> dict[str, str]:
-        token = {"authorization": f"Bearer {self.config.token}"} if self.config.token else {}
-        return {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28", **token}
+        return {**HEADERS, **({"authorization": f"Bearer {self.config.token}"} if self.config.token else {})}
+
+    @property
+    def answers(self) -> GithubAnswers:
+        token = self.config.write_token
+        return GithubAnswers({**HEADERS, "authorization": f"Bearer {token}"} if token else {})
 
     def scopes(self) -> list[str]:
         named = {name.lower(): name for name in self.config.repos}

@@ -18,6 +18,7 @@ from pendulum import DateTime
 from sources import gitlab_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import follow
+from sources.gitlab_answer import GitlabAnswers
 from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
 from sources.gitlab_threads import DUE, settle
@@ -37,6 +38,7 @@ KINDS = {"merge_requests": "merge_request", "issues": "issue"}
 class GitlabConfig:
     api_url: str = "https://gitlab.com"
     token: Secret = Secret()
+    write_token: Secret = Secret()  # without one, nothing is ever answered
     projects: list[str] = field(default_factory=list)
     default_project: str = ""
     since: str = ""
@@ -84,6 +86,10 @@ class Gitlab:
     @property
     def headers(self) -> dict[str, str]:
         return {"private-token": str(self.config.token)} if self.config.token else {}
+
+    @property
+    def answers(self) -> GitlabAnswers:
+        return GitlabAnswers({"private-token": str(self.config.write_token)} if self.config.write_token else {})
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
         return {"full": reading.full}

@@ -8,18 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import pendulum
-
+from pipelines import control
 from pipelines.ask.answer import Refusal
 from pipelines.warehouse import Home
 
 __all__ = ["Acked", "acknowledge", "acknowledged"]
 
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS acknowledgements (
-    consumer TEXT NOT NULL, event_key TEXT NOT NULL, processed_at TEXT NOT NULL, PRIMARY KEY (consumer, event_key)
-) WITHOUT ROWID
-"""
 PATIENCE = 10.0  # seconds; a run writes its ledger in moments
 
 
@@ -31,10 +25,8 @@ class Acked:
 
 def acknowledge(home: Home, consumer: str, keys: Iterable[str]) -> Acked:
     """All of them in one transaction, each exactly once a consumer, also against others at the same moment."""
-    now, new, already = pendulum.now("UTC").to_iso8601_string(), list[str](), dict[str, str]()
+    now, new, already = control.now(), list[str](), dict[str, str]()
     with _writing(home) as connection:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(SCHEMA)
         for key in dict.fromkeys(keys):
             found = connection.execute(
                 "INSERT OR IGNORE INTO acknowledgements VALUES (?, ?, ?) RETURNING event_key", (consumer, key, now)
@@ -44,7 +36,6 @@ def acknowledge(home: Home, consumer: str, keys: Iterable[str]) -> Acked:
                 continue
             held = "SELECT processed_at FROM acknowledgements WHERE consumer = ? AND event_key = ?"
             already[key] = connection.execute(held, (consumer, key)).fetchone()[0]
-        connection.execute("COMMIT")
     return Acked(new, already)
 
 
@@ -66,11 +57,8 @@ def acknowledged(home: Home, consumer: str) -> str:
 
 @contextmanager
 def _writing(home: Home) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(home.control, timeout=PATIENCE, isolation_level=None)
     try:
-        connection.execute("PRAGMA synchronous=FULL")
-        yield connection
+        with control.writing(home) as connection:
+            yield connection
     except sqlite3.Error as error:
         raise Refusal("FAILED", f"{home.control} cannot be written: {error}", "try again") from None
-    finally:
-        connection.close()

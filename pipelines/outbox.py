@@ -1,0 +1,280 @@
+"""Answers, each said at most once: planned → posted → observed | failed.
+
+A POST can take effect and its answer be lost: by a kill on either side, a time-out, a proxy. Nothing here tells then
+whether the words are there; saying them again may double them, not saying them may lose them. So an answer is on disk,
+with the attempt that is about to be made, before the first byte goes out; and whatever follows an attempt without a
+clear end begins by looking: a bounded read of what was said since the answer was planned. Only an attempt that cannot
+take effect any more (the service has answered, or as long has passed as a request may take) is made again.
+
+Two processes with one token: a lock on the token, which the kernel drops with its holder, lets one of them go first;
+the other then finds what the first has done. The same token with other words or for another place is refused: it would
+hide one of two answers. Clocks: what was planned has our time, what was said the server's; where the server's `Date`
+shows that they differ, the look goes back as far again.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import asdict, dataclass, fields
+from datetime import timedelta
+from typing import Any, Protocol
+
+import pendulum
+from pendulum import DateTime
+
+from pipelines import control
+from pipelines.marks import TOKEN, marker, tokens
+from pipelines.warehouse import Home
+from sources.answering import Address, Answering, Look, Said
+from sources.http import Api, Failure, Unsure
+
+__all__ = ["Letter", "Refused", "Sent", "check", "deliver", "token_of", "worded"]
+
+OVERLAP = timedelta(minutes=2)
+SKEW = timedelta(minutes=1)  # clocks that differ by more are minded
+TRIES = 3
+
+
+class Refused(Exception):
+    """An answer that was not given, and will not be without somebody's doing."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.hint = code, hint
+
+
+@dataclass(frozen=True)
+class Letter:
+    """An answer and where it belongs."""
+
+    token: str
+    source: str
+    scope: str
+    scope_name: str
+    parent_key: str
+    parent_kind: str
+    parent_number: int
+    body: str
+    thread: str | None = None
+    event_key: str | None = None
+    command_key: str | None = None
+    resolves: bool = False
+
+    @property
+    def address(self) -> Address:
+        return Address(self.scope, self.scope_name, self.parent_kind, self.parent_number, self.thread)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of an answer: the row of the outbox, and whether this call posted it."""
+
+    row: dict[str, Any]
+    is_new: bool
+
+
+class Writable(Protocol):
+    """A source that may be written to."""
+
+    source: Any
+
+    def connect_to_write(self) -> AbstractAsyncContextManager[Api]: ...
+
+
+def token_of(target: str, body: str) -> str:
+    """Without one of the caller's own: the same words to the same place are the same answer."""
+    return hashlib.blake2b(f"{target}\n{body}".encode(), digest_size=10).hexdigest()
+
+
+def worded(letter: Letter) -> str:
+    """The body with its marker, where Markdown shows neither: at the end, unless that is inside a code block."""
+    mark = marker(letter.token)
+    ending = f"{letter.body.rstrip()}\n\n{mark}"
+    return ending if tokens(ending) == [letter.token] else f"{mark}\n\n{letter.body.rstrip()}"
+
+
+async def deliver(
+    home: Home, connected: Writable, letter: Letter, *, timeout: float, told: Callable[[str], None] = lambda _: None
+) -> Sent:
+    """Says it, unless it was said; `told` hears what is waited for."""
+    answering: Answering = connected.source.answers
+    check(letter, answering)
+    async with _alone(home, letter.token, patience=4 * timeout + 30, told=told):
+        row = _planned(home, letter)
+        is_new = row["status"] not in ("posted", "observed")
+        if is_new or (letter.resolves and not row["resolved_at"]):
+            async with connected.connect_to_write() as api:
+                if is_new:
+                    row = await _Delivery(home, answering, api, letter, timeout, told).run(row)
+                if letter.resolves and not row["resolved_at"]:
+                    await _resolve(home, answering, api, letter)
+        return Sent(_row(home, letter.token), is_new)
+
+
+def check(letter: Letter, answering: Answering) -> None:
+    """Raises `Refused` for what would not be sent."""
+    if not TOKEN.fullmatch(letter.token):
+        raise Refused("USAGE", f"{letter.token!r} is not a token: letters, digits, . _ : and single -, at most 128")
+    if not letter.body.strip():
+        raise Refused("USAGE", "an answer needs words")
+    if marker("")[:-4] in letter.body:
+        raise Refused(
+            "USAGE", "the body already carries a marker; whose words it is would not be clear", "leave it out"
+        )
+    if letter.resolves and not (answering.resolves and letter.thread):
+        what = "is no thread that can be resolved" if answering.resolves else "cannot be resolved there by REST"
+        raise Refused("USAGE", f"--resolve: what is answered {what}", "leave --resolve out")
+    if why := answering.refuses(worded(letter)):
+        raise Refused("REFUSED", f"not sent: {why}")
+
+
+@dataclass
+class _Delivery:
+    home: Home
+    answering: Answering
+    api: Api
+    letter: Letter
+    timeout: float
+    told: Callable[[str], None]
+
+    async def run(self, row: dict[str, Any]) -> dict[str, Any]:
+        for _ in range(TRIES):
+            if row["is_unsure"] and (found := await self._said_already(row)):
+                return self._note(status="posted", is_unsure=0, **_proof(found), posted_at=row["attempted_at"])
+            self._note(
+                attempts=row["attempts"] + 1, is_unsure=1, is_over=0, attempted_at=control.now(), status="planned",
+                code=None, error=None,
+            )  # fmt: skip
+            try:
+                said = await self.answering.say(self.api, self.letter.address, worded(self.letter))
+            except Unsure as why:
+                row = self._note(code=why.code, error=str(why), is_over=int(why.is_over))
+                self.told(f"{why}; looking whether it is there")
+                continue
+            except Failure as why:
+                self._note(status="failed", is_unsure=row["is_unsure"], is_over=1, code=why.code, error=str(why))
+                raise Refused(why.code, f"not sent: {why}") from None
+            return self._note(status="posted", is_unsure=0, **_proof(said), posted_at=control.now())
+        if found := await self._said_already(row, patient=False):
+            return self._note(status="posted", is_unsure=0, **_proof(found), posted_at=row["attempted_at"])
+        raise Refused(row["code"] or "FETCH_ERROR", f"not known to be there: {row['error']}", AGAIN)
+
+    async def _said_already(self, row: dict[str, Any], *, patient: bool = True) -> Said | None:
+        """Looks now, and, if an attempt may still be on its way, once more when it cannot be."""
+        if found := await self._found(row):
+            return found
+        rest = self.timeout - (pendulum.now("UTC") - _instant(row["attempted_at"])).total_seconds()
+        if row["is_over"] or not patient or rest <= 0:
+            return None
+        self.told(f"an earlier attempt may still arrive: waiting {rest:.0f} s before it is made again")
+        await asyncio.sleep(min(rest, self.timeout))
+        return await self._found(row)
+
+    async def _found(self, row: dict[str, Any]) -> Said | None:
+        since = _instant(row["planned_at"]) - OVERLAP
+        look = await self._look(since)
+        ahead = pendulum.now("UTC") - self.api.now
+        if ahead > SKEW and not _carrying(look, self.letter.token):
+            look = await self._look(since - ahead)
+        found = _carrying(look, self.letter.token)
+        if found is None and not look.is_complete:
+            raise Refused(
+                "UNDECIDED", "so much was said there since that two pages do not show whether this was",
+                "run `earshot sync`: it reads all, and notes what it finds; then say it again",
+            )  # fmt: skip
+        return found
+
+    async def _look(self, since: DateTime) -> Look:
+        try:
+            return await self.answering.look(self.api, self.letter.address, since)
+        except Failure as why:
+            raise Refused(why.code, f"cannot look whether it was said already: {why}", AGAIN) from None
+
+    def _note(self, **columns: object) -> dict[str, Any]:
+        return _note(self.home, self.letter.token, **columns)
+
+
+AGAIN = "say it again later, with the same words and token: it looks before it speaks"
+
+
+async def _resolve(home: Home, answering: Answering, api: Api, letter: Letter) -> None:
+    try:
+        await answering.resolve(api, letter.address)  # resolving twice is resolving
+    except Failure as why:
+        _note(home, letter.token, code=why.code, error=f"said, but the thread is not resolved: {why}")
+        raise Refused(why.code, f"said, but the thread is not resolved: {why}", AGAIN) from None
+    _note(home, letter.token, resolved_at=control.now(), code=None, error=None)
+
+
+def _carrying(look: Look, token: str) -> Said | None:
+    return next((said for said in look.said if token in tokens(said.body)), None)
+
+
+def _planned(home: Home, letter: Letter) -> dict[str, Any]:
+    """The outbox's row of this token, new or as it is."""
+    values = {**asdict(letter), "planned_at": control.now()}
+    names = [field.name for field in fields(Letter)]
+    with control.writing(home) as connection:
+        connection.execute(
+            f"INSERT OR IGNORE INTO answers ({', '.join(names)}, status, attempts, is_unsure, is_over, planned_at)"
+            f" VALUES ({', '.join(f':{name}' for name in names)}, 'planned', 0, 0, 1, :planned_at)",
+            values,
+        )
+        row = dict(connection.execute("SELECT * FROM answers WHERE token = ?", (letter.token,)).fetchone())
+    same = ("source", "scope", "parent_key", "thread", "body")
+    if any(row[name] != values[name] for name in same):
+        where = f"{row['scope_name']} {row['parent_number']}"
+        raise Refused(
+            "TOKEN_TAKEN", f"token {letter.token} stands for another answer, on {where}", "take another token"
+        )
+    return row
+
+
+def _note(home: Home, token: str, **columns: object) -> dict[str, Any]:
+    assignments = ", ".join(f"{name} = :{name}" for name in columns)
+    with control.writing(home) as connection:
+        connection.execute(f"UPDATE answers SET {assignments} WHERE token = :token", {**columns, "token": token})
+        return dict(connection.execute("SELECT * FROM answers WHERE token = ?", (token,)).fetchone())
+
+
+def _row(home: Home, token: str) -> dict[str, Any]:
+    with control.writing(home) as connection:
+        return dict(connection.execute("SELECT * FROM answers WHERE token = ?", (token,)).fetchone())
+
+
+def _proof(said: Said) -> dict[str, object]:
+    return {"remote_id": said.id, "url": said.url, "author": said.author, "code": None, "error": None}
+
+
+def _instant(text: str) -> DateTime:
+    parsed = pendulum.parse(text)
+    assert isinstance(parsed, DateTime)
+    return parsed
+
+
+@asynccontextmanager
+async def _alone(home: Home, token: str, *, patience: float, told: Callable[[str], None]) -> AsyncIterator[None]:
+    """The only process at work on this token: a lock on one byte of a file, at a place that the token names."""
+    home.create()
+    place = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=7).digest(), "big")
+    descriptor, until, is_waiting = os.open(home.path / "replies.lock", os.O_RDWR | os.O_CREAT, 0o600), None, False
+    try:
+        while True:
+            try:
+                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+                break
+            except OSError:
+                until = until or time.monotonic() + patience
+                if time.monotonic() > until:
+                    raise Refused("LOCKED", f"another process is at work on {token}", AGAIN) from None
+                if not is_waiting:
+                    told("another process is at work on this token: waiting for it")
+                is_waiting = True
+                await asyncio.sleep(0.05)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,96 @@
+"""What a source must be able to do so that Earshot can answer on it: say something, look whether it was said, resolve.
+
+Looking is bounded, however long a thread is: it goes back to the moment the answer was planned and no further, and says
+so when two pages did not reach that far.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pendulum import DateTime
+
+from sources.http import Api, Failure, Unsure
+from sources.paging import page_of
+from sources.record import Json, Unreadable, instant
+
+__all__ = ["Address", "Answering", "Look", "Said", "look_back", "written"]
+
+PAGES = 2
+PER_PAGE = 100
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where an answer belongs."""
+
+    scope: str
+    name: str  # of the repository or project, as it was last called
+    kind: str  # issue, pull_request, merge_request
+    number: int
+    thread: str | None = None  # the source's own name for a thread in it; None: the conversation
+
+
+@dataclass(frozen=True)
+class Said:
+    """A comment as the service shows it."""
+
+    id: str
+    author: str | None
+    body: str
+    url: str | None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was said lately. Not complete: there is more than was read."""
+
+    said: list[Said]
+    is_complete: bool
+
+
+class Answering(Protocol):
+    name: str
+    write_headers: Mapping[str, str]  # nothing in them: answering is off
+    resolves: bool  # whether a thread can be resolved
+
+    def refuses(self, body: str) -> str | None:
+        """Why this service should not be sent such a body, if so."""
+        ...
+
+    async def say(self, api: Api, address: Address, body: str) -> Said: ...
+
+    async def look(self, api: Api, address: Address, since: DateTime) -> Look: ...
+
+    async def resolve(self, api: Api, address: Address) -> None: ...
+
+
+async def look_back(
+    api: Api, path: str, params: Mapping[str, str], since: DateTime, shape: Callable[[Json], Said],
+    *, newest_first: bool, filters: bool = False,
+) -> Look:  # fmt: skip
+    """Comments of a list since a moment, two pages at most."""
+    found = list[Said]()
+    for number in range(1, PAGES + 1):
+        answer = await api.get(path, {**params, "per_page": PER_PAGE, "page": number})
+        page = page_of(api, answer, PER_PAGE, filters=filters)
+        found += [shape(item) for item in page.items]
+        if newest_first and page.items and _created(page.items[-1]) < since:
+            return Look(found, is_complete=True)
+        if not page.more:
+            return Look(found, is_complete=True)
+    return Look(found, is_complete=False)
+
+
+def written(said: object, path: str) -> Json:
+    """The record that the service made of what we sent."""
+    if not isinstance(said, dict) or not isinstance(said.get("id"), int):
+        raise Unsure("FETCH_ERROR", f"{path} answered something that is no comment", is_over=True)
+    return said
+
+
+def _created(item: Json) -> DateTime:
+    try:
+        return instant(item.get("created_at"))
+    except Unreadable as error:
+        raise Failure("FETCH_ERROR", f"a comment without a readable time: {error}") from None
