@@ -10,7 +10,7 @@ import pendulum
 
 from pipelines.warehouse import Home
 
-__all__ = ["SCHEMA", "now", "writing"]
+__all__ = ["SCHEMA", "fact", "now", "writing"]
 
 PATIENCE = 10.0  # seconds; a run writes its ledger in moments
 
@@ -30,6 +30,7 @@ CREATE TABLE IF NOT EXISTS lifecycle (
     parent_key TEXT PRIMARY KEY, state TEXT NOT NULL, since_at TEXT NOT NULL, actionable_from TEXT,
     revision INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS links (
     issue_key TEXT PRIMARY KEY, change_key TEXT NOT NULL, linked_at TEXT NOT NULL
 );
@@ -55,6 +56,11 @@ def writing(home: Home) -> Iterator[sqlite3.Connection]:
         connection.execute("COMMIT")
     finally:
         connection.close()
+
+
+def fact(connection: sqlite3.Connection, name: str) -> str | None:
+    row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+    return str(row["value"]) if row else None
 
 
 def now() -> str:

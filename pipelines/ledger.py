@@ -54,7 +54,6 @@ CREATE TABLE IF NOT EXISTS scopes (
     source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL, last_read_at TEXT NOT NULL,
     last_new_at TEXT, reads INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY (source, scope)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
@@ -223,8 +222,7 @@ class Ledger:
         )
 
     def fact(self, name: str) -> str | None:
-        row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return str(row["value"]) if row else None
+        return control.fact(self.connection, name)
 
     def learn_quota(self, source: str, quota: Quota) -> None:
         """What the service last said is left, for whoever asks between runs."""

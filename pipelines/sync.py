@@ -190,6 +190,8 @@ class Run:
         ledger.record_problems(self.run_id, name, reading.problems, reading.names)
         if quota := reading.api.quota:
             ledger.learn_quota(name, quota)
+        if reading.api.ahead is not None:
+            ledger.learn(f"clock {name}", str(reading.api.ahead))
         intake.keep_raw()
         ledger.heal(name, self._healed(name, reading))
         if (reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full) and not reading.problems:

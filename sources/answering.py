@@ -14,7 +14,7 @@ from sources.http import Api, Failure, Unsure
 from sources.paging import page_of
 from sources.record import Json, Unreadable, instant
 
-__all__ = ["Address", "Answering", "Look", "Said", "look_back", "written"]
+__all__ = ["Address", "Answering", "Look", "Said", "look_back", "named", "written"]
 
 PAGES = 2
 PER_PAGE = 100
@@ -64,6 +64,10 @@ class Answering(Protocol):
 
     async def resolve(self, api: Api, address: Address) -> None: ...
 
+    async def who(self, api: Api) -> str | None:
+        """Whose the token is; None where the service does not tell."""
+        ...
+
 
 async def look_back(
     api: Api, path: str, params: Mapping[str, str], since: DateTime, shape: Callable[[Json], Said],
@@ -87,6 +91,18 @@ def written(said: object, path: str) -> Json:
     if not isinstance(said, dict) or not isinstance(said.get("id"), int):
         raise Unsure("FETCH_ERROR", f"{path} answered something that is no comment", is_over=True)
     return said
+
+
+async def named(api: Api, path: str, column: str) -> str | None:
+    """The token's owner as a service names people. Tokens of apps have none."""
+    try:
+        answer = await api.get(path)
+    except Failure as why:
+        if why.status in (403, 404):
+            return None
+        raise
+    name = answer.data.get(column) if isinstance(answer.data, dict) else None
+    return name if isinstance(name, str) else None
 
 
 def _created(item: Json) -> DateTime:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pendulum import DateTime
 
-from sources.answering import Address, Look, Said, look_back, written
+from sources.answering import Address, Look, Said, look_back, named, written
 from sources.http import Api, Failure
 from sources.record import Json
 
@@ -42,6 +42,9 @@ class GithubAnswers:
 
     async def resolve(self, api: Api, address: Address) -> None:
         raise Failure("FETCH_ERROR", "GitHub's REST API resolves no threads")
+
+    async def who(self, api: Api) -> str | None:
+        return await named(api, "/user", "login")
 
 
 def _thread(address: Address) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pendulum import DateTime
 
-from sources.answering import Address, Look, Said, look_back, written
+from sources.answering import Address, Look, Said, look_back, named, written
 from sources.http import Api, Failure
 from sources.record import Json
 
@@ -44,6 +44,9 @@ class GitlabAnswers:
         if not address.thread:
             raise Failure("FETCH_ERROR", "a plain note has no thread to resolve")
         await api.send("PUT", f"{_root(address)}/discussions/{address.thread}", {"resolved": True})
+
+    async def who(self, api: Api) -> str | None:
+        return await named(api, "/api/v4/user", "username")
 
 
 def _root(address: Address) -> str:

@@ -61,6 +61,7 @@ class Api:
     tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
     has_secrets: bool = True  # the client sends a token with every request
     latest: DateTime | None = None  # the server's clock at its last answer
+    ahead: float | None = None  # seconds that our clock was ahead of it then
     _paused_until: float = 0.0
     _blocked: Failure | None = field(default=None)
 
@@ -156,6 +157,7 @@ class Api:
             tally.bytes += len(answered)
             tally.not_modified += response.status_code == 304
             self.latest = server_time(response.headers)
+            self.ahead = (server_time({}) - self.latest).total_seconds()
             seen = quota(response.headers)
             self.quota = self.quota if seen.remaining is None else seen
             if not response.has_redirect_location:

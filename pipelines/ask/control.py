@@ -26,6 +26,8 @@ SELECT source, surface, sum(requests) AS requests, sum(pages) AS pages, sum(fetc
     sum(replayed) AS replayed
 FROM requests GROUP BY source, surface ORDER BY source, surface
 """
+ANSWERS = "SELECT * FROM answers WHERE status <> 'observed' ORDER BY planned_at"
+ANSWER_COUNTS = "SELECT source, status, count(*) AS n FROM answers GROUP BY source, status ORDER BY source, status"
 FAILURES = "SELECT * FROM failures WHERE resolved_at IS NULL ORDER BY source, scope_name, surface"
 QUARANTINE = "SELECT source, count(*) AS n FROM quarantine WHERE resolved_at IS NULL GROUP BY source ORDER BY source"
 
@@ -50,6 +52,9 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 """
 
 
+COMMANDS = "SELECT count(*) AS n, count(*) FILTER (WHERE status = 'answered') AS answered FROM feedback.commands"
+
+
 @dataclass(frozen=True)
 class Control:
     """Always as of now."""
@@ -63,6 +68,8 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    answers: list[Row] = field(default_factory=list)  # not heard yet
+    answer_counts: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,8 @@ class Held:
     parents: int = 0
     incomplete: list[Row] = field(default_factory=list)
     events: int = 0
+    commands: int = 0
+    commands_answered: int = 0
     lag_p95: float | None = None
     lag_events: int = 0
 
@@ -110,6 +119,7 @@ def _read(connection: sqlite3.Connection) -> Control:
     finished = rows(
         f"SELECT * FROM runs WHERE {READS_ALL} AND status IN ('done', 'partial') ORDER BY run_id DESC LIMIT 1"
     )
+    answering = rows("SELECT 1 FROM sqlite_master WHERE name = 'answers'")  # not in ledgers of earlier versions
     facts = rows("SELECT name, value FROM facts WHERE name LIKE 'quota %'")
     return Control(
         runs=rows("SELECT * FROM runs ORDER BY run_id DESC LIMIT ?", LAST_RUNS),
@@ -121,17 +131,21 @@ def _read(connection: sqlite3.Connection) -> Control:
         lags=rows(LAGS),
         costs=rows(COSTS),
         replayed=rows("SELECT coalesce(sum(rows_replayed), 0) AS n FROM runs")[0]["n"],
+        answers=rows(ANSWERS) if answering else [],
+        answer_counts=rows(ANSWER_COUNTS) if answering else [],
     )
 
 
 def _held(warehouse: Published) -> Held:
-    lag = warehouse.row(LAG)
+    lag, commands = warehouse.row(LAG), warehouse.row(COMMANDS)
     return Held(
         published=True,
         cursors=warehouse.rows(CURSORS),
         parents=warehouse.row("SELECT count(*) AS n FROM ops.completeness")["n"],
         incomplete=warehouse.rows(INCOMPLETE),
         events=warehouse.row("SELECT count(*) AS n FROM feedback.events")["n"],
+        commands=commands["n"],
+        commands_answered=commands["answered"],
         lag_p95=lag["p95"],
         lag_events=lag["events"],
     )

@@ -126,7 +126,7 @@ def _found(noun: str, iid: str, asked: dict[str, Any]) -> tuple[Row, str | None]
 
 
 def _read_anew(row: Row, noun: str) -> str | None:
-    """The state after a surgical run of it, which takes it up as soon as it is read; one that finds it closed says so."""
+    """The state after a surgical run of it, which takes it up as soon as it is read, or finds it closed."""
     from pipelines import settings
     from pipelines.run import options_of
     from pipelines.surgical import Order, operate

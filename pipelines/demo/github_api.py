@@ -70,6 +70,10 @@ class GitHubApp(App):
             return Response(200, {"resources": {"core": budget}, "rate": budget})
         if limited := self.access.limited(visitor, second):
             return limited
+        if request.path == "/user":
+            if visitor.login is None:
+                return refusal(401, "Requires authentication")
+            return Response(200, {"login": visitor.login, "type": "User"})
         try:
             credentials = request.headers.get("authorization", "")  # GitHub's tags change with them
             response = conditional(request, self._routed(request, visitor), salt=credentials)
