@@ -154,7 +154,8 @@ class Making:
     def _build_with(self, config: dict[str, Any]) -> None:
         report = self.report
         with duckdb.connect(str(self.home.warehouse), config=config) as connection:
-            mirror.prepare(connection, self.ledger, self.options.authors, self.options.command_prefix)
+            mirror.prepare(connection, self.options.authors, self.options.command_prefix)
+            mirror.mirror_decisions(connection, self.ledger)
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()

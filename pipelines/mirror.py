@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pipelines.ledger import Ledger
 
-__all__ = ["Cursors", "mirror", "mirror_cursors", "prepare"]
+__all__ = ["Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -44,7 +44,7 @@ WHOLE = {
     " author VARCHAR, observed_key VARCHAR",
     "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
 }
-DECIDED = ("lifecycle", "links", "answers")  # what models look at: it must be there before they are built
+DECIDED = ("lifecycle", "links", "answers")
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
     " is_complete BOOLEAN, state VARCHAR"
@@ -91,7 +91,7 @@ def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, name
     _insert(connection, "cursors", rows)
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, ledger: Ledger, authors: Iterable[str], prefix: str) -> None:
+def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefix: str = "/earshot") -> None:
     """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     for table, columns in {**GROWING, **WHOLE, "cursors": CURSORS}.items():
@@ -105,6 +105,10 @@ def prepare(connection: duckdb.DuckDBPyConnection, ledger: Ledger, authors: Iter
     _insert(connection, "authors", [(login,) for login in authors])
     connection.execute("CREATE OR REPLACE TABLE ops.settings (command_prefix VARCHAR)")
     _insert(connection, "settings", [(prefix,)])
+
+
+def mirror_decisions(connection: duckdb.DuckDBPyConnection, ledger: Ledger) -> None:
+    """What people decided, before the models that mind it are built."""
     for table in DECIDED:
         _copy(connection, ledger, table)
 

@@ -4,7 +4,7 @@ A POST can take effect and its answer be lost: by a kill on either side, a time-
 whether the words are there; saying them again may double them, not saying them may lose them. So an answer is on disk,
 with the attempt that is about to be made, before the first byte goes out; and whatever follows an attempt without a
 clear end begins by looking: a bounded read of what was said since the answer was planned. Only an attempt that cannot
-take effect any more (the service has answered, or as long has passed as a request may take) is made again.
+take effect any more (the service has answered, or twice as long has passed as we wait for one) is made again.
 
 Two processes with one token: a lock on the token, which the kernel drops with its holder, lets one of them go first;
 the other then finds what the first has done. The same token with other words or for another place is refused: it would
@@ -102,7 +102,7 @@ async def deliver(
     """Says it, unless it was said; `told` hears what is waited for."""
     answering: Answering = connected.source.answers
     check(letter, answering)
-    async with _alone(home, letter.token, patience=4 * timeout + 30, told=told):
+    async with _alone(home, letter.token, patience=8 * timeout + 30, told=told):
         row = _planned(home, letter)
         is_new = row["status"] not in ("posted", "observed")
         if is_new or (letter.resolves and not row["resolved_at"]):
@@ -166,11 +166,11 @@ class _Delivery:
         """Looks now, and, if an attempt may still be on its way, once more when it cannot be."""
         if found := await self._found(row):
             return found
-        rest = self.timeout - (pendulum.now("UTC") - _instant(row["attempted_at"])).total_seconds()
+        rest = 2 * self.timeout - (pendulum.now("UTC") - _instant(row["attempted_at"])).total_seconds()
         if row["is_over"] or not patient or rest <= 0:
             return None
         self.told(f"an earlier attempt may still arrive: waiting {rest:.0f} s before it is made again")
-        await asyncio.sleep(min(rest, self.timeout))
+        await asyncio.sleep(min(rest, 2 * self.timeout))
         return await self._found(row)
 
     async def _found(self, row: dict[str, Any]) -> Said | None:
