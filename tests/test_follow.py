@@ -215,6 +215,24 @@ def test_who_may_command_is_a_flag(speaker: Speaker) -> None:
     assert speaker.sql(allowed) == []
 
 
+def test_commands_are_listed_for_who_answers_them(speaker: Speaker) -> None:
+    """What stands unanswered and may be asked, oldest first; its key is what `reply` takes."""
+    assert speaker.told("list", "commands")["meta"]["total"] == 2
+    assert speaker.told("list", "commands", "--unanswered")["data"] == []
+    speaker.earshot["authors"] = ["liu"]
+    sync(speaker)
+    left = speaker.told("list", "commands", "--unanswered")["data"]
+    assert [row["name"] for row in left] == ["retry", "help"]
+    assert speaker.say("reply", left[0]["command_key"], "--body", "Done.").code == 0
+    sync(speaker)
+    assert [row["name"] for row in speaker.told("list", "commands", "--unanswered")["data"]] == ["help"]
+    assert "retry" in speaker.say("list", "commands", "--name", "retry").out
+    speaker.app.world.advance(60)
+    speaker.app.world.names[REPO].close(1)
+    sync(speaker)
+    assert speaker.told("list", "commands", "--unanswered")["data"] == []
+
+
 def test_an_edited_command_is_a_new_one(speaker: Speaker) -> None:
     repo = speaker.app.world.names[REPO]
     speaker.app.world.advance(60)

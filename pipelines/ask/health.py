@@ -100,7 +100,7 @@ def _unheard(control: Control) -> list[Trouble]:
         where, age = f"{row['token']} on {row['scope_name']}{sign}{row['parent_number']}", moment(row["planned_at"])
         if row["status"] == "failed":
             hint = "mend the cause, then `earshot reply` the same words again"
-            found.append(Trouble("REFUSED_ANSWER", f"answer {where} was refused: {row['error']}", hint))
+            found.append(Trouble("REFUSED_ANSWER", f"answer {where} was not sent: {row['error']}", hint))
         elif (now() - age).total_seconds() > UNHEARD:
             why = f": {row['error']}" if row["error"] else ""
             hint = "run `earshot sync`; if it is still not heard, say the same words again: it looks before it speaks"

@@ -103,6 +103,23 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
         return _answer("Events", lines.events, *found, warehouse, asked)
 
 
+@listing.command()
+@options("source", "project", "author", "since")
+@click.option("--name", metavar="NAME", help="Only this command.")
+@click.option("--unanswered", is_flag=True, help="Only what stands, may be asked by its author and has no answer yet.")
+@options("limit", "open")
+@answering
+def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
+    """Slash commands in comments and notes; oldest first what is unanswered."""
+    where = places(Where.all(), asked).given(name and name.lower(), "name = ?").given(asked["since"], "updated_at >= ?")
+    where.given(login(asked["author"]), "lower(author) = ?")
+    where.flag(unanswered, "status = 'seen' AND is_author_allowed AND is_actionable AND problem IS NULL")
+    with published() as warehouse:
+        order = "created_at, command_key" if unanswered else "updated_at DESC, command_key"
+        found = _page(warehouse, f"FROM feedback.commands WHERE {where.sql}", where, order, asked)
+        return _answer("Commands", lines.commands, *found, warehouse, asked)
+
+
 def _parents(noun: str, asked: dict[str, Any]) -> Answer:
     kind, _, many = NOUNS[noun]
     where = parents_where(kind, asked)

@@ -13,8 +13,10 @@ from pipelines import settings
 from pipelines.ask import find
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.filters import options
+from pipelines.ask.health import moment
 from pipelines.ask.published import Published, Row, home, published
 from pipelines.ask.shown import SIGNS, line
+from pipelines.ask.times import instant
 from pipelines.screen import safe
 
 if TYPE_CHECKING:
@@ -156,7 +158,8 @@ def _outcome(letter: "Letter", sent: "Sent") -> str:
     where = line(sent.row["url"]) or _place(letter)
     if sent.is_new:
         return f"said on {where}{resolved}"
-    return f"already said on {line(sent.row['posted_at'])}: {where}{resolved}; nothing was posted"
+    when = instant(moment(sent.row["posted_at"] or sent.row["planned_at"]))
+    return f"already said on {when}: {where}{resolved}; nothing was posted"
 
 
 def _place(letter: "Letter") -> str:
