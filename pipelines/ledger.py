@@ -5,7 +5,7 @@ must survive every crash; `ops.*` in the warehouse mirrors it as of the last pub
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -156,8 +156,11 @@ class Ledger:
             raise
         self.connection.execute("COMMIT")
 
-    def record_problems(self, run_id: int, source: str, problems: Iterable[Problem], names: Mapping[str, str]) -> None:
-        """Opens or continues a failure; what did not fail again in a run of its source is resolved."""
+    def record_problems(
+        self, run_id: int, source: str, problems: Iterable[Problem], names: Mapping[str, str],
+        was_read: Callable[[str, str], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """Opens or continues a failure; what did not fail again is resolved, if `was_read` (scope, surface)."""
         now, seen = _now(), set()
         for problem in problems:
             seen.add((problem.scope, problem.surface))
@@ -179,7 +182,8 @@ class Ledger:
                     values,
                 )
         for row in self.open_failures(source):
-            if (row["scope"], row["surface"]) not in seen:
+            is_read = was_read is None or was_read(row["scope"], row["surface"])
+            if is_read and (row["scope"], row["surface"]) not in seen:
                 self.connection.execute(
                     "UPDATE failures SET resolved_at = ?"
                     " WHERE source = ? AND scope = ? AND surface = ? AND resolved_at IS NULL",

@@ -10,7 +10,7 @@ Tables  repositories (id), issues (id; pull requests are issues too), openers, i
 """
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -35,6 +35,11 @@ from sources.target import Fetched, Target
 __all__ = ["Github", "GithubConfig"]
 
 REPOSITORIES_AT_ONCE = 8
+TYPES = {
+    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}),
+    "comments": frozenset({"issue_comments", "review_comments"}),
+}  # fmt: skip
+SURFACES = frozenset[str]().union(*TYPES.values())
 HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
 
 
@@ -79,6 +84,8 @@ class Github:
     suspects: str = SUSPECTS
     target_kinds: tuple[str, ...] = ("issue", "pr")
     held: str = HELD
+    types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
+    surfaces: frozenset[str] = SURFACES  # those of them that are read
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property
@@ -98,7 +105,8 @@ class Github:
         await side_by_side((self._repository(reading, name) for name in self.scopes()), REPOSITORIES_AT_ONCE)
 
     async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        await settle(self._read, suspects)
+        if self.surfaces == SURFACES:  # else what does not add up may be in the lists that were left out
+            await settle(self._read, suspects)
 
     async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
         await retry(self._read, quarantined)
@@ -141,7 +149,8 @@ class Github:
             "issue_comments": issue_comments(repo, self.config),
             "review_comments": review_comments(repo, self.config),
         }
-        await side_by_side((reading.surface(s, repo.scope, batches) for s, batches in surfaces.items()), len(surfaces))
+        jobs = [reading.surface(s, repo.scope, b) for s, b in surfaces.items() if s in self.surfaces]
+        await side_by_side(jobs, len(surfaces))
 
     async def _one_pull(self, repo: Place, number: int) -> None:
         surfaces = {
@@ -151,7 +160,8 @@ class Github:
             "review_comments": review_comments(repo, self.config, number),
         }
         for surface, batches in surfaces.items():
-            await repo.reading.surface(surface, repo.scope, batches)
+            if surface in self.surfaces:
+                await repo.reading.surface(surface, repo.scope, batches)
 
 
 async def issues(repo: Place, config: GithubConfig) -> AsyncIterator[Batch]:

@@ -186,6 +186,8 @@ class Source(Protocol):
     name: str
     tables: tuple[Table, ...]
     suspects: str  # SQL over the landed tables: what does not add up and must be read again
+    types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
+    surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
 
     def suspect_values(self, reading: Reading) -> dict[str, object]: ...
 
