@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines import marks
 from tests.speaker import Speaker, speaking
 from tests.story import REPO
 
@@ -231,6 +232,30 @@ def test_commands_are_listed_for_who_answers_them(speaker: Speaker) -> None:
     speaker.app.world.names[REPO].close(1)
     sync(speaker)
     assert speaker.told("list", "commands", "--unanswered")["data"] == []
+
+
+def test_only_what_is_new_is_read_for_commands(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The seed's fifth: a run looks through the texts of what was touched, not through history; one reply a command."""
+    looked, rows = list[str](), marks.rows
+
+    def counted(event_key: str, *more: str) -> Iterator[tuple[object, ...]]:
+        looked.append(event_key)
+        return rows(event_key, *more)
+
+    monkeypatch.setattr(marks, "rows", counted)
+    repo = speaker.app.world.names[REPO]
+    speaker.app.world.advance(60)
+    repo.comment(2, "noor", "/earshot bench")
+    speaker.app.world.advance(60)
+    sync(speaker)
+    assert len(looked) == 1
+    sync(speaker)
+    assert len(looked) == 1
+    key = speaker.told("list", "commands", "--name", "bench")["data"][0]["command_key"]
+    for _ in range(2):
+        assert speaker.say("reply", key, "--body", "Running.").code == 0
+        sync(speaker)
+    assert len([row for row in repo.comments.of(2) if "Running." in row.body]) == 1
 
 
 def test_an_edited_command_is_a_new_one(speaker: Speaker) -> None:
