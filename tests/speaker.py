@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import orjson
+import pytest
 from click.testing import CliRunner
 
 from pipelines.cli import main
@@ -102,6 +103,19 @@ def speaking(folder: Path, base: Path | None = None, world: GitHubWorld | None =
             ended = speaker.quick()
             assert ended.code == 0, ended.said
         app.log.clear()
+        yield speaker
+
+
+@pytest.fixture(scope="session")
+def heard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data of who has read the spoken world."""
+    with speaking(tmp_path_factory.mktemp("heard")) as speaker:
+        return speaker.data
+
+
+@pytest.fixture
+def speaker(heard: Path, tmp_path: Path) -> Iterator[Speaker]:
+    with speaking(tmp_path, heard) as speaker:
         yield speaker
 
 

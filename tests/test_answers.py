@@ -6,7 +6,7 @@ The world is the judge: it takes what is posted, and can lose its own answer, be
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -19,18 +19,6 @@ from tests.speaker import TIMEOUT, WRITE_TOKEN, WRITER, Speaker, answers, speaki
 from tests.story import NOW, REPO
 
 COMMENT = "github:issue_comment"
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with speaking(tmp_path_factory.mktemp("base")) as speaker:
-        return speaker.data
-
-
-@pytest.fixture
-def speaker(base: Path, tmp_path: Path) -> Iterator[Speaker]:
-    with speaking(tmp_path, base) as speaker:
-        yield speaker
 
 
 def posts(speaker: Speaker) -> int:
@@ -257,10 +245,10 @@ def test_a_crowd_between(speaker: Speaker) -> None:
     assert speaker.told(*words)["data"]["is_new"] is False and answers(speaker) == ["t"]
 
 
-def test_a_clock_that_is_behind(base: Path, tmp_path: Path) -> None:
+def test_a_clock_that_is_behind(heard: Path, tmp_path: Path) -> None:
     """The service's clock may differ from ours either way (the world's is months behind here, and now a year ahead)."""
     world, _ = spoken_world()
-    with speaking(tmp_path, base, world) as speaker:
+    with speaking(tmp_path, heard, world) as speaker:
         world.advance(2 * 365 * 86400)
         speaker.app.switches.fault = once(LOST["internal error"])
         assert speaker.say("reply", "--issue", "1", "--body", "On it.", "--token", "t").code == 0

@@ -1,30 +1,17 @@
 """Watched, blocked, closed, merged; and which change answers an issue: decided here, kept through every rebuild, seen in SQL."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from pipelines import marks
-from tests.speaker import Speaker, speaking
+from tests.speaker import Speaker
 from tests.story import REPO
 
 ACTIONABLE = """
 SELECT body FROM feedback.events WHERE is_actionable AND parent_number = 2 AND kind <> 'pull_request'
 ORDER BY created_at, kind, id
 """
-
-
-@pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    with speaking(tmp_path_factory.mktemp("base")) as speaker:
-        return speaker.data
-
-
-@pytest.fixture
-def speaker(base: Path, tmp_path: Path) -> Iterator[Speaker]:
-    with speaking(tmp_path, base) as speaker:
-        yield speaker
 
 
 def actionable(speaker: Speaker) -> list[str]:
