@@ -6,10 +6,12 @@ everything works off all of it; a surgical one its own targets' alone, and leave
 
 import logging
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from pipelines import models
 from pipelines.index import Index, Unreadable, opened
@@ -30,9 +32,11 @@ FROM (
     SELECT document_key, content_hash, source, kind, scope, scope_name, number, title, author, body, url,
         '|' || array_to_string(participants, '|') || '|' AS participants,
         {INSTANT.format("created_at")}, {INSTANT.format("updated_at")}
-    FROM feedback.documents
+    FROM feedback.documents WHERE {{which}}
 )
 """
+# by row: the words of all documents are not read to find a hundred (100 ms against 10)
+THESE = "rowid IN (SELECT rowid FROM feedback.documents WHERE document_key IN (FROM asked))"
 
 
 @dataclass
@@ -83,16 +87,28 @@ def _index(
 
 
 def _differing(connection: duckdb.DuckDBPyConnection, index: Index) -> list[str]:
-    ours = dict(connection.execute(f"SELECT document_key, row_hash FROM ({ROWS})").fetchall())
+    ours = dict(connection.execute(f"SELECT document_key, row_hash FROM ({ROWS.format(which='true')})").fetchall())
     theirs = index.hashes()
     return [key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
 
 
-def _hashes(connection: duckdb.DuckDBPyConnection, keys: list[str]) -> dict[str, str]:
-    held = "SELECT document_key, content_hash FROM feedback.documents WHERE document_key IN (SELECT unnest(?))"
-    return dict(connection.execute(held, [keys]).fetchall())
+def _hashes(connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> dict[str, str]:
+    with _asked(connection, keys):
+        held = "SELECT document_key, content_hash FROM feedback.documents WHERE document_key IN (FROM asked)"
+        return dict(connection.execute(held).fetchall())
 
 
-def _documents(connection: duckdb.DuckDBPyConnection, keys: list[str]) -> Iterator[dict[str, Any]]:
+def _documents(connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> Iterator[dict[str, Any]]:
     """A few at a time: all words at once would be the warehouse in memory."""
-    yield from as_dicts(connection.execute(f"{ROWS} WHERE document_key IN (SELECT unnest(?))", [keys]), AT_ONCE)
+    with _asked(connection, keys):
+        yield from as_dicts(connection.execute(ROWS.format(which=THESE)), AT_ONCE)
+
+
+@contextmanager
+def _asked(connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> Iterator[None]:
+    """As a table: a hundred thousand bound one by one take six seconds."""
+    connection.register("asked", pa.table({"document_key": pa.array(list(keys), pa.string())}))
+    try:
+        yield
+    finally:
+        connection.unregister("asked")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from pipelines import lifecycle, mirror, models, observed
+from pipelines.index import is_current
 from pipelines.ledger import Ledger
 from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
@@ -86,7 +87,7 @@ class Making:
 
     async def document(self, only: Collection[str] | None = None) -> None:
         """Documents and their index: of what was touched, of these alone, or of all where something was left undone."""
-        left = self.had_undocumented or not self.home.search.exists()
+        left = self.had_undocumented or not is_current(self.home.search)
         if not self.options.docs or not (self.is_due or left):
             return
         from pipelines.documents import document
@@ -127,7 +128,8 @@ class Making:
         if embedder is None or not self.home.search.exists():
             return
         anew = self.ledger.fact("embedded with") != embedder.model
-        if only is None and not (anew or self.ledger.fact("unembedded") or not self.home.vectors.exists()):
+        are_there = self.home.vectors.exists() and self.home.packed.exists()
+        if only is None and are_there and not (anew or self.ledger.fact("unembedded")):
             return
         from pipelines.embed import embed
 

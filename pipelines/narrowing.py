@@ -44,7 +44,9 @@ def _narrowed(sql: str, all_views: Views, parents: frozenset[str]) -> str:
         if name in views:
             inner: exp.Expr = sqlglot.parse_one(views[name], dialect="duckdb").transform(inline)
         elif name in parents:
-            narrow = f"SELECT * FROM {name} WHERE parent_key IN (SELECT parent_key FROM dirty)"
+            # by row: the wide columns of a million rows are not read to find a hundred (150 ms against 10)
+            rows = f"SELECT rowid FROM {name} WHERE parent_key IN (SELECT parent_key FROM dirty)"
+            narrow = f"SELECT * FROM {name} WHERE rowid IN ({rows})"
             inner = sqlglot.parse_one(narrow, dialect="duckdb")
         else:
             return node

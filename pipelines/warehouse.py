@@ -73,6 +73,11 @@ class Home:
         return self.path / "vectors.sqlite"
 
     @property
+    def packed(self) -> Path:
+        """The vectors once more, for readers."""
+        return self.path / "vectors.packed"
+
+    @property
     def working(self) -> Path:
         """dlt's working directories: `dlt pipeline --pipelines-dir <this> NAME info`."""
         return self.path / "dlt"
