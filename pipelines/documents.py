@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipelines import models
 from pipelines.index import Index, Unreadable, opened
-from pipelines.making import SPARING, UNBOUNDED
+from pipelines.making import SPARING, unbounded
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, as_dicts
 
@@ -53,15 +53,14 @@ def document(
 ) -> Documented:
     """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
     try:
-        return _document(home, SPARING, only, compare, anew)
+        return _document(home, only, compare, anew)
     except duckdb.OutOfMemoryException:
-        return _document(home, UNBOUNDED, only, compare, anew)
+        with unbounded(home):
+            return _document(home, only, compare, anew)
 
 
-def _document(
-    home: Home, config: dict[str, Any], only: Collection[str] | None, compare: bool, anew: bool
-) -> Documented:
-    with duckdb.connect(str(home.warehouse), config=config) as connection:
+def _document(home: Home, only: Collection[str] | None, compare: bool, anew: bool) -> Documented:
+    with duckdb.connect(str(home.warehouse), config=SPARING) as connection:
         due = models.regenerate(connection, landed_tables(), None if anew else only)
         done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
         try:
@@ -69,7 +68,6 @@ def _document(
         except Unreadable as error:
             log.warning("%s is damaged (%s); it is made anew", home.search, error)
             _index(home, connection, done, due, only, compare or anew, anew=True)
-        connection.execute("CHECKPOINT")
     return done
 
 

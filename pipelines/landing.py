@@ -19,7 +19,7 @@ import duckdb
 import pendulum
 import pyarrow as pa
 
-from pipelines.warehouse import Home, LandingError
+from pipelines.warehouse import QUICKLY, Home, LandingError
 from sources.reading import Batch
 from sources.record import Json, Row, Table, fingerprint
 
@@ -53,9 +53,11 @@ class Landing:
     source: str
     pipeline: Any
     tables: tuple[Table, ...]
+    warehouse: str
+    quick: bool = False
 
     @classmethod
-    def open(cls, home: Home, source: str, tables: tuple[Table, ...]) -> "Landing":
+    def open(cls, home: Home, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "Landing":
         """The source's pipeline, clean: no pending package, and its state as it was committed with the rows."""
         name = f"earshot_{source}"
         try:
@@ -63,7 +65,7 @@ class Landing:
         except Exception as error:  # dlt raises whatever its torn files make json or its validators raise
             _set_aside(home.working / name, error)
             pipeline = _pipeline(home, name, source)
-        return cls(source, pipeline, tables)
+        return cls(source, pipeline, tables, str(home.warehouse), quick)
 
     @property
     def cursors(self) -> dict[str, dict[str, object]]:
@@ -75,7 +77,8 @@ class Landing:
 
     def is_shaped(self) -> bool:
         """Whether the warehouse has all tables as they are declared now."""
-        return all(map(self._is_shaped, self.tables))
+        known = self._resources()
+        return all(_is_shaped(table, known) for table in self.tables)
 
     def land(self, batches: list[Batch]) -> None:
         """One package: all rows of the batches, each key once, with the last cursor of each surface and scope.
@@ -91,7 +94,8 @@ class Landing:
                 cursors.setdefault(batch.surface, {})[batch.scope] = batch.cursor
         batches.clear()
         shaped = {t.name: _shaped(t, rows.pop(t.name)) for t in self.tables if rows.get(t.name)}
-        due = [t for t in self.tables if t.name in shaped or cursors.get(t.name) or not self._is_shaped(t)]
+        known = self._resources()
+        due = [t for t in self.tables if t.name in shaped or cursors.get(t.name) or not _is_shaped(t, known)]
         self._run([_resource(t, shaped.get(t.name), cursors.get(t.name, {})) for t in due])
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:
@@ -109,7 +113,10 @@ class Landing:
 
     def _run(self, resources: list[Any]) -> None:
         try:
-            loads = self.pipeline.run(_source(self.pipeline.dataset_name, resources)).loads_ids
+            with duckdb.connect(self.warehouse) as held:  # else dlt closes and checkpoints it thrice on the way: 0.4 s
+                if self.quick:
+                    held.execute(QUICKLY)
+                loads = self.pipeline.run(_source(self.pipeline.dataset_name, resources)).loads_ids
             _marker(Path(self.pipeline.working_dir)).write_text(str(loads[-1]) if loads else "", encoding="utf-8")
         except PipelineStepFailed as failed:
             cause = failed.__cause__ or failed
@@ -117,9 +124,6 @@ class Landing:
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
             raise LandingError(f"loading {self.source} failed: {str(cause).splitlines()[0]:.300}") from failed
-
-    def _is_shaped(self, table: Table) -> bool:
-        return bool(self._resources().get(table.name, {}).get("shape") == _shape(table))
 
     def _resources(self) -> dict[str, Any]:
         with self.pipeline.managed_state() as state:
@@ -133,9 +137,7 @@ def _pipeline(home: Home, name: str, source: str) -> Any:
         name,
         pipelines_dir=str(home.working),
         dataset_name=source,
-        destination=duckdb_destination(
-            str(home.warehouse), supports_transactions=True, preferred_loader_file_format="parquet"
-        ),
+        destination=_destination(home),
     )
     if pipeline.has_pending_data:
         log.warning("a killed run left a half-loaded package; it is aborted and read again")
@@ -150,6 +152,22 @@ def _pipeline(home: Home, name: str, source: str) -> Any:
         pipeline.sync_destination()
     pipeline._state_restored = True  # else every first landing of a process asks again: 0.15 s
     return pipeline
+
+
+def _destination(home: Home) -> Any:
+    made = duckdb_destination(str(home.warehouse), supports_transactions=True, preferred_loader_file_format="parquet")
+    resolve, known = made.configuration, list[Any]()
+
+    def configuration(initial: Any, accept_partial: bool = False) -> Any:
+        """What it can do is asked some twenty times a landing, and looked up in the environment each time: 40 ms."""
+        if not accept_partial:
+            return resolve(initial)
+        if not known:
+            known.append(resolve(initial, accept_partial=True))
+        return known[0]
+
+    made.configuration = configuration
+    return made
 
 
 def _marker(working: Path) -> Path:
@@ -219,6 +237,11 @@ def _nested(table: Table, path: tuple[str, ...] = ()) -> dict[Any, Any]:
         found[here if len(here) > 1 else name] = dlt.mark.make_nested_hints(columns=_columns(child))
         found |= _nested(child, here)
     return found
+
+
+def _is_shaped(table: Table, known: dict[str, Any]) -> bool:
+    """`known`: read once, a pipeline's state takes milliseconds."""
+    return bool(known.get(table.name, {}).get("shape") == _shape(table))
 
 
 def _shape(table: Table) -> str:

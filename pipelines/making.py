@@ -16,24 +16,23 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from pipelines import lifecycle, mirror, models, observed
-from pipelines.index import is_current
 from pipelines.ledger import Ledger
 from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
-from pipelines.warehouse import Home
+from pipelines.warehouse import QUICKLY, Home
 from sources.reading import Problem
 from sources.record import fingerprint
 
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "UNBOUNDED", "Making", "Options", "staged"]
+__all__ = ["SPARING", "STATUS", "Making", "Options", "staged", "unbounded"]
 
 log = logging.getLogger("earshot.making")
 
 CHUNK_ROWS = 25_000
-UNBOUNDED = {"threads": "1", "preserve_insertion_order": "false"}  # every thread has buffers of its own
-SPARING = {**UNBOUNDED, "memory_limit": "128MiB"}  # spills to disk
+# every thread has buffers of its own; what does not fit is spilled to disk
+SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "128MiB"}
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -51,11 +50,12 @@ class Options:
     docs: bool = True
     embedder: "Embedder | None" = None  # None: nothing is embedded
     embed_seconds: float = 300.0
+    quick: bool = False  # somebody waits for a few rows
 
 
 @dataclass
 class Making:
-    """The stages after the landing, in their order: `build`, `document`, `publish`; and without the lock, `embed`."""
+    """The stages after the landing: `make` them, and without the lock, `embed`."""
 
     home: Home
     ledger: Ledger
@@ -71,6 +71,16 @@ class Making:
     is_due: bool = False
     had_undocumented: bool = False
     unfinished: list[str] = field(default_factory=list)
+    kept_open: duckdb.DuckDBPyConnection | None = None  # so that every stage finds the warehouse open: 0.1 s
+
+    async def make(self, only: Collection[str] | None = None) -> None:
+        """Models, documents and what readers get; `only`: documents of these alone."""
+        try:
+            await self.build()
+            await self.document(only)
+            await self.publish()
+        finally:
+            self._let_go()
 
     async def build(self) -> None:
         """The models, if anything landed or they or their settings are others."""
@@ -87,6 +97,8 @@ class Making:
 
     async def document(self, only: Collection[str] | None = None) -> None:
         """Documents and their index: of what was touched, of these alone, or of all where something was left undone."""
+        from pipelines.index import is_current
+
         left = self.had_undocumented or not is_current(self.home.search)
         if not self.options.docs or not (self.is_due or left):
             return
@@ -114,7 +126,7 @@ class Making:
         """The readers' file. Only then is what was unfinished finished."""
         if self.is_due:
             with self.stage("publish"):
-                self.report.published_bytes = await self.work(self.home.publish)
+                self.report.published_bytes = await self.work(self._publish)
             if self.anew:
                 self.ledger.learn("settings", self.anew)
             self.ledger.learn("unpublished", "")
@@ -148,15 +160,19 @@ class Making:
         return staged(name, self.note, self.watch, self.report.timings_ms)
 
     def _build(self) -> None:
+        self.kept_open = duckdb.connect(str(self.home.warehouse), config=SPARING)
+        if self.options.quick:  # and few enough to be given room at once
+            self.kept_open.execute(f"{QUICKLY}; SET memory_limit = '512MiB'")
         try:
-            self._build_with(SPARING)
+            self._build_once()
         except duckdb.OutOfMemoryException:  # something that cannot be spilled
             log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
-            self._build_with(UNBOUNDED)
+            with unbounded(self.home):
+                self._build_once()
 
-    def _build_with(self, config: dict[str, Any]) -> None:
+    def _build_once(self) -> None:
         report = self.report
-        with duckdb.connect(str(self.home.warehouse), config=config) as connection:
+        with duckdb.connect(str(self.home.warehouse), config=SPARING) as connection:
             mirror.prepare(connection, self.options.authors, self.options.command_prefix)
             mirror.mirror_decisions(connection, self.ledger)
             before = _event_counts(connection)
@@ -169,7 +185,25 @@ class Making:
             lifecycle.settle(connection, self.ledger.connection)
             mirror.mirror(connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
+
+    def _publish(self) -> int:
+        try:
+            self._checkpoint()
+        except duckdb.OutOfMemoryException:
+            with unbounded(self.home):
+                self._checkpoint()
+        self._let_go()
+        return self.home.publish()
+
+    def _checkpoint(self) -> None:
+        """All that was committed is in the file that is copied."""
+        with duckdb.connect(str(self.home.warehouse), config=SPARING) as connection:
             connection.execute("CHECKPOINT")
+
+    def _let_go(self) -> None:
+        if self.kept_open:
+            self.kept_open.close()
+            self.kept_open = None
 
     def _failed(self, stage: str, code: str, message: str) -> None:
         self.report.stage_problem = message
@@ -193,6 +227,15 @@ def staged(name: str, note: Callable[[str], None], watch: Watch, timings_ms: dic
         yield
     finally:
         timings_ms[name] = round((time.monotonic() - started) * 1000)
+
+
+@contextmanager
+def unbounded(home: Home) -> Iterator[None]:
+    """The warehouse without a limit of memory, for what cannot be spilled."""
+    with duckdb.connect() as any_, duckdb.connect(str(home.warehouse), config=SPARING) as connection:
+        usual = any_.execute("SELECT current_setting('memory_limit')").fetchone()
+        connection.execute(f"SET memory_limit = '{usual[0] if usual else '1GiB'}'")  # RESET does not reach the buffers
+        yield
 
 
 def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:

@@ -94,11 +94,10 @@ def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, name
 def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefix: str = "/earshot") -> None:
     """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
+    counted = "SELECT table_name, count(*) FROM duckdb_columns() WHERE schema_name = 'ops' GROUP BY table_name"
+    held = dict(connection.execute(counted).fetchall())
     for table, columns in {**GROWING, **WHOLE, "cursors": CURSORS}.items():
-        held = connection.execute(
-            "SELECT count(*) FROM duckdb_columns() WHERE schema_name = 'ops' AND table_name = ?", [table]
-        ).fetchone()
-        if held and held[0] not in (0, columns.count(",") + 1):  # of an earlier version: mirrored anew
+        if held.get(table, 0) not in (0, columns.count(",") + 1):  # of an earlier version: mirrored anew
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")

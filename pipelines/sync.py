@@ -64,9 +64,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                 async with ledger.beating(run_id):
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
                     making = run.making(report)
-                    await making.build()
-                    await making.document()
-                    await making.publish()
+                    await making.make()
                     lock.close()
                     await making.embed()
                     watch.at("done")
@@ -104,7 +102,7 @@ class Run:
         """Where the source's rows go. dlt is imported here, 0.4 s, so that what ends before it needs none."""
         from pipelines.landing import Landing
 
-        self.landings[source.name] = Landing.open(self.home, source.name, source.tables)
+        self.landings[source.name] = Landing.open(self.home, source.name, source.tables, quick=self.options.quick)
         return self.landings[source.name]
 
     def intake(self, source: Source, landing: "Landing", chunk_rows: int) -> Intake:
