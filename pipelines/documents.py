@@ -57,8 +57,10 @@ def document(
 def _document(
     home: Home, config: dict[str, Any], only: Collection[str] | None, compare: bool, anew: bool
 ) -> Documented:
-    with duckdb.connect(str(home.warehouse), config=config) as connection:
-        due = models.regenerate(connection, landed_tables(), None if anew else only)
+    with home.destination.building(home, config) as connection:
+        due = models.regenerate(
+            connection, landed_tables(), None if anew else only, is_shared=home.destination.is_shared
+        )
         done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
         try:
             _index(home, connection, done, due, only, compare or anew, anew=False)

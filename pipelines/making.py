@@ -33,6 +33,7 @@ log = logging.getLogger("earshot.making")
 CHUNK_ROWS = 25_000
 UNBOUNDED = {"threads": "1", "preserve_insertion_order": "false"}  # every thread has buffers of its own
 SPARING = {**UNBOUNDED, "memory_limit": "128MiB"}  # spills to disk
+BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -72,7 +73,8 @@ class Making:
         """The models, if anything landed or they or their settings are others."""
         self.anew = self._settings_changed()
         self.had_undocumented = bool(self.ledger.fact("undocumented"))
-        self.is_due = bool(self.ledger.fact("unpublished") or self.anew or not self.home.published.exists())
+        is_new = self.run_id == 1 or not self.home.destination.is_published(self.home)
+        self.is_due = bool(self.ledger.fact("unpublished") or self.anew or is_new)
         if self.is_due:
             with self.stage("models"):
                 self.ledger.learn("undocumented", str(self.run_id))
@@ -146,17 +148,22 @@ class Making:
             self._build_with(UNBOUNDED)
 
     def _build_with(self, config: dict[str, Any]) -> None:
-        report = self.report
-        with duckdb.connect(str(self.home.warehouse), config=config) as connection:
+        report, home = self.report, self.home
+        with home.destination.building(home, config) as connection:
+            self.anew = self.anew and self._settings_changed()  # another runner may have built them since we asked
             mirror.prepare(connection, self.options.authors)
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()
-            models.build(connection, landed_tables(), anew=self.anew is not None)
+            models.build(connection, landed_tables(), anew=self.anew is not None, is_shared=home.destination.is_shared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
-            mirror.mirror(connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code)
+            mirror.mirror(
+                connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code, str(home.shard)
+            )
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
+            if self.anew:
+                home.destination.remember_made(connection, self.anew)
             connection.execute("CHECKPOINT")
 
     def _failed(self, stage: str, code: str, message: str) -> None:
@@ -164,11 +171,11 @@ class Making:
         self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
 
     def _settings(self) -> str:
-        return fingerprint(models.models_fingerprint(), sorted(self.options.authors))
+        return fingerprint(models.models_fingerprint(), mirror.TABLES, sorted(self.options.authors))
 
     def _settings_changed(self) -> str | None:
         now = self._settings()
-        return now if now != self.ledger.fact("settings") else None
+        return now if now != self.home.destination.made_with(self.home, self.ledger) else None
 
 
 @contextmanager
@@ -189,8 +196,7 @@ def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int])
 
 def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int] | None:
     """None: the warehouse is new, nothing was built in it yet."""
-    try:
-        rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY ALL").fetchall()
-    except duckdb.CatalogException:
+    if not connection.execute(BUILT).fetchone():
         return None
+    rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY source, kind").fetchall()
     return {(source, kind): count for source, kind, count in rows}

@@ -23,10 +23,11 @@ import duckdb
 from pipelines.narrowing import narrowed
 from sources.record import Table, fingerprint
 
-__all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
+__all__ = ["CheckFailed", "Model", "build", "check", "landed_table", "models_fingerprint", "read_models", "regenerate"]
 
 AT_ONCE = 4_000  # events whose documents are made in one go
 FOLDER = Path(__file__).parent / "models"
+SHARED = "kept by, where shared"
 OURS = ("staging", "feedback", "ops")
 DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
 DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
@@ -73,9 +74,13 @@ class Model:
         return {column: comment.strip() for column, comment in said if column.islower()}
 
 
-def read_models(folder: Path = FOLDER) -> list[Model]:
-    """All models, each after those it reads."""
-    models = {m.name: m for m in (_read(path) for path in sorted(folder.glob("*/*.sql")))}
+def read_models(folder: Path = FOLDER, *, is_shared: bool = False) -> list[Model]:
+    """All models, each after those it reads.
+
+    Where runs land in the tables that readers look into (`is_shared`), what readers see stands still between builds:
+    some views are tables there (`kept by, where shared`).
+    """
+    models = {m.name: m for m in (_read(path, is_shared=is_shared) for path in sorted(folder.glob("*/*.sql")))}
     order = TopologicalSorter({name: model.reads & models.keys() for name, model in models.items()})
     return [models[name] for name in order.static_order()]
 
@@ -84,9 +89,11 @@ def models_fingerprint(folder: Path = FOLDER) -> str:
     return fingerprint([(str(path.relative_to(folder)), path.read_text()) for path in sorted(folder.glob("*/*.sql"))])
 
 
-def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool) -> int:
+def build(
+    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool, is_shared: bool = False
+) -> int:
     """Brings every model up to date; rows replaced in kept tables. `anew`: all is rebuilt."""
-    models = read_models()
+    models = read_models(is_shared=is_shared)
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.dirty_documents (parent_key VARCHAR)")
@@ -115,13 +122,14 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
 
 
 def regenerate(
-    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None
-) -> list[str]:
+    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None,
+    *, is_shared: bool = False,
+) -> list[str]:  # fmt: skip
     """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due.
 
     Some thousand words at a time: what is killed in between leaves the rest due.
     """
-    models, tables, found = read_models(), _tables(landed), list[str]()
+    models, tables, found = read_models(is_shared=is_shared), _tables(landed), list[str]()
     bound = _bound(only)
     while some := _regenerate_some(connection, models, tables, bound):
         found += some
@@ -175,12 +183,12 @@ def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "tru
 
 def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool) -> None:
     """What was touched is due in this model, together with what was due before."""
-    due = "FROM dirty"
+    due = "SELECT parent_key FROM dirty"
     if anew:
-        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS FROM ({model.sql}) LIMIT 0")
+        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS SELECT * FROM ({model.sql}) AS nothing LIMIT 0")
         _comment(connection, model, "TABLE")
         due = "SELECT parent_key FROM feedback.events UNION SELECT parent_key FROM feedback.parents"
-    connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT FROM ops.dirty_documents")
+    connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT SELECT parent_key FROM ops.dirty_documents")
 
 
 def _build_one(
@@ -218,9 +226,13 @@ def _tables(landed: Mapping[str, Iterable[Table]]) -> dict[str, Table]:
 def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """Tables of sources that never landed anything stand there empty; dlt fills them when it comes to that."""
     for name, table in tables.items():
-        columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})")
+        connection.execute(landed_table(name, table))
+
+
+def landed_table(name: str, table: Table) -> str:
+    columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
+    return f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})"
 
 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
@@ -255,16 +267,18 @@ def _comment(connection: duckdb.DuckDBPyConnection, model: Model, kind: str) -> 
             connection.execute(f"COMMENT ON COLUMN {model.name}.{column} IS {_quoted(comment)}")
 
 
-def _read(path: Path) -> Model:
+def _read(path: Path, *, is_shared: bool) -> Model:
     text = path.read_text(encoding="utf-8")
     lines = [line[3:] for line in text.split("\n\n", 1)[0].splitlines() if line.startswith("-- ")]
     header = {"description": ""}
     for line in lines:
         name, colon, value = line.partition(": ")
-        if colon and name in ("key", "not null", "kept by", "stage"):
+        if colon and name in ("key", "not null", "kept by", SHARED, "stage"):
             header[name] = value.strip()
         else:
             header["description"] = f"{header['description']} {line}".strip()
+    if is_shared and SHARED in header:
+        header["kept by"] = header[SHARED]
     return Model(f"{path.parent.name}.{path.stem}", text, header)
 
 

@@ -156,7 +156,7 @@ class Run:
         """What comes after the landing; `note` is told of every stage that begins."""
         return Making(
             self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
-            lambda: {name: landing.cursors for name, landing in self.landings.items()}, report,
+            lambda: {name: each.cursors for name, each in self.landings.items() if each.kept is None}, report,
             note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
         )  # fmt: skip
 
@@ -210,7 +210,7 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
     sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
     columns: list[list[Any]] = [list(column) for column in zip(*sighted, strict=True)] or [[], [], []]
     types = (pa.string(), pa.string(), pa.int64())
-    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+    with home.destination.looking(home) as connection:
         connection.register(
             "sighted",
             pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)}),
