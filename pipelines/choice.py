@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from pipelines.sharding import Shard
 from pipelines.surgical import MOST
 from sources.config import ConfigError
 from sources.target import Target
 
-__all__ = ["narrowed", "target_place", "targets"]
+__all__ = ["narrowed", "owned", "target_place", "targets"]
 
 OPTIONS = {"issue": "--issue", "mr": "--mr", "pr": "--pr"}
 
@@ -53,6 +54,14 @@ def narrowed(connected: Sequence[Any], project: str) -> list[Any]:
         known = ", ".join(place for c in connected for place in c.source.scopes())
         raise ConfigError(f"-p {project!r} is none of {known}")
     return found
+
+
+def owned(connected: Sequence[Any], shard: Shard) -> list[Any]:
+    """The sources with only what is this shard's; one that has nothing here is left out."""
+    if shard.is_all:
+        return list(connected)
+    parts = [(one, [place for place in one.source.scopes() if shard.owns(place)]) for one in connected]
+    return [type(one)(one.source.only(places), *_rest(one)) for one, places in parts if places]
 
 
 def matching(source: Any, project: str) -> list[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pendulum
 import pyarrow as pa
 
@@ -52,9 +53,7 @@ class Landing:
     pipeline: Any
     tables: tuple[Table, ...]
     home: Home
-    kept: dict[str, dict[str, object]] | None = (
-        None  # cursors, where they are kept beside the rows and not in dlt's state
-    )
+    kept: dict[str, Mapping[str, object]] | None = None  # cursors, where they are kept beside the rows
 
     @classmethod
     def open(cls, home: Home, source: str, tables: tuple[Table, ...]) -> "Landing":
@@ -62,11 +61,15 @@ class Landing:
         name = f"earshot_{source}{home.shard.suffix}"
         try:
             pipeline = _pipeline(home, name, source)
+        except duckdb.IOException as error:
+            raise LandingError(
+                f"{home.destination.told(home)} cannot be reached: {home.destination.safe(str(error))}"
+            ) from None
         except Exception as error:  # dlt raises whatever its torn files make json or its validators raise
             _set_aside(home.working / name, error)
             pipeline = _pipeline(home, name, source)
         kept = home.destination.cursors(home, source)
-        return cls(source, pipeline, tables, home, kept if kept is None else dict(kept))
+        return cls(source, pipeline, tables, home, None if kept is None else {**kept})
 
     @property
     def cursors(self) -> Mapping[str, Mapping[str, object]]:
@@ -132,7 +135,8 @@ class Landing:
             cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
-            raise LandingError(f"loading {self.source} failed: {str(cause).splitlines()[0]:.300}") from failed
+            said = self.home.destination.safe(str(cause).splitlines()[0])
+            raise LandingError(f"loading {self.source} failed: {said:.300}") from None
 
     def _is_shaped(self, table: Table) -> bool:
         return bool(self._resources().get(table.name, {}).get("shape") == _shape(table))

@@ -64,6 +64,8 @@ class EarshotConfig:
     entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
     keep_payloads: bool = True
+    destination: str = ""
+    shard: str = ""
     embed: EmbedConfig = EmbedConfig()
 
     def __post_init__(self) -> None:

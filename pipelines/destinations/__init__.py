@@ -72,14 +72,22 @@ class Destination(Protocol):
 
     def is_published(self, home: "Home") -> bool: ...
 
-    def publish(self, home: "Home") -> int | None:
-        """Bytes copied for readers, where any are."""
+    def publish(self, home: "Home") -> int:
+        """Bytes copied for readers: none where they see it anyway."""
 
-    def published(self, home: "Home") -> AbstractContextManager["duckdb.DuckDBPyConnection"]:
-        """What readers may see, of one moment, and nothing else of this machine within a query's reach."""
+    def published(self, home: "Home") -> AbstractContextManager["duckdb.DuckDBPyConnection | None"]:
+        """What readers may see, of one moment, and nothing else of this machine within a query's reach; None before
+        anything was published.
+        """
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         """All of it as the database `name` of a DuckDB connection."""
 
     def told(self, home: "Home") -> str:
         """Where readers look, for people; never with a password."""
+
+    def remedy(self, home: "Home") -> str:
+        """What to do when it cannot be read."""
+
+    def safe(self, text: str) -> str:
+        """Somebody else's error message, without our password in it."""

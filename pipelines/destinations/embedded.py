@@ -89,9 +89,12 @@ class Embedded:
         return copied(home.warehouse, home.published)
 
     @contextmanager
-    def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
+    def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
         import duckdb
 
+        if not home.published.exists():
+            yield None
+            return
         with duckdb.connect(
             str(home.published), read_only=True, config={"enable_external_access": "false"}
         ) as connection:
@@ -104,6 +107,12 @@ class Embedded:
 
     def told(self, home: "Home") -> str:
         return str(home.published)
+
+    def remedy(self, home: "Home") -> str:
+        return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
+
+    def safe(self, text: str) -> str:
+        return text
 
 
 EMBEDDED = Embedded()

@@ -13,6 +13,7 @@ from pipelines.destinations import Cursors
 from pipelines.destinations.attached import in_memory, load_extension, postgres_secret
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import (
+    BUILT,
     SETTINGS,
     forget_cursors,
     keep_cursors,
@@ -125,12 +126,16 @@ class Postgres:
     def is_published(self, home: "Home") -> bool:
         return self._is_there("feedback.events")
 
-    def publish(self, home: "Home") -> None:
+    def publish(self, home: "Home") -> int:
         """Readers saw it when the build was committed."""
+        return 0
 
     @contextmanager
-    def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
+    def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
         with self.looking(home) as connection:
+            if not connection.execute(BUILT).fetchone():
+                yield None
+                return
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
             connection.begin()  # one moment, however many questions
@@ -145,6 +150,12 @@ class Postgres:
 
     def told(self, home: "Home") -> str:
         return str(self.address)
+
+    def remedy(self, home: "Home") -> str:
+        return "see that its server is up and the credentials are right; the next run makes a table that is missing"
+
+    def safe(self, text: str) -> str:
+        return self.address.safe(text)
 
     def _is_there(self, table: str) -> bool:
         with self._session() as session:

@@ -76,6 +76,12 @@ class Address:
         place = f"{'' if host else self.host}:{self.port}"
         return Secret(f"postgresql://{who}@{place}/{quote(self.database, safe='')}{f'?{query}' if query else ''}")
 
+    def safe(self, text: str) -> str:
+        """Somebody else's error message, without the password in any spelling."""
+        for spelt in {str(self.password), quote(self.password, safe=""), quote(self.password)} - {""}:
+            text = text.replace(spelt, "***")
+        return text
+
     def connect(self, application: str = "earshot") -> Any:
         import psycopg2
 

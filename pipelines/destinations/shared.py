@@ -18,9 +18,20 @@ if TYPE_CHECKING:
 
     from sources.record import Table
 
-__all__ = ["SETTINGS", "forget_cursors", "keep_cursors", "kept_cursors", "learn", "learned", "shape_of", "shaped"]
+__all__ = [
+    "BUILT",
+    "SETTINGS",
+    "forget_cursors",
+    "keep_cursors",
+    "kept_cursors",
+    "learn",
+    "learned",
+    "shape_of",
+    "shaped",
+]
 
 SETTINGS = "settings"
+BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 MADE = "CREATE TABLE IF NOT EXISTS ops.made (name VARCHAR, value VARCHAR)"
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from pipelines.ask.answer import Refusal
 from pipelines.ask.control import Control, Held, read_control, read_held
 from pipelines.ask.published import Published, Row, published
-from pipelines.settings import data_dir
 from pipelines.warehouse import Home
+from pipelines.whereabouts import its_home
 
 __all__ = ["Bounds", "Nothing", "ask", "bounds", "control", "held", "home", "ledger", "stamp"]
 
@@ -43,7 +43,7 @@ class Bounds:
 def home() -> Home:
     """The project's data, also for a notebook that was opened in the project's notebooks/."""
     here = Path.cwd()
-    return Home(data_dir(here if (here / ".dlt").is_dir() or not (here.parent / ".dlt").is_dir() else here.parent))
+    return its_home(here if (here / ".dlt").is_dir() or not (here.parent / ".dlt").is_dir() else here.parent)
 
 
 def stamp() -> str:
