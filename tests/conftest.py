@@ -1,5 +1,17 @@
 """Fixtures that more than one file asks for."""
 
-from tests.asked import demo, demo_home, own, worlds
+from collections.abc import Iterator
 
-__all__ = ["demo", "demo_home", "own", "worlds"]
+import pytest
+
+from tests.asked import demo, demo_home, own, worlds
+from tests.servers import Cluster, cluster
+
+__all__ = ["demo", "demo_home", "own", "server", "worlds"]
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Cluster]:
+    """A real Postgres; without one installed, whatever asks for it is skipped and says so."""
+    with cluster() as running:
+        yield running
