@@ -121,7 +121,7 @@ class PostgresSession:
 
     def _execute(self, tree: exp.Expr, values: Values) -> None:
         if isinstance(tree, exp.Create) and tree.args.get("replace"):
-            self._make_room(tree.this)
+            self._make_room(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
             tree.set("replace", False)
         elif isinstance(tree, exp.Describe):
             self._ask(COLUMNS, [tree.this.sql(dialect="postgres")])

@@ -46,7 +46,7 @@ def _members(to: Generator, node: exp.Expr) -> str:
     if path != WHOLE_LIST:
         raise ValueError(f"no translation for json_extract_string(…, {path})")
     document = to.sql(node, "this")
-    members = f"ARRAY(SELECT JSONB_ARRAY_ELEMENTS_TEXT(CAST({document} AS JSONB)))"
+    members = f'ARRAY(SELECT JSONB_ARRAY_ELEMENTS_TEXT(CAST({document} AS JSONB)) COLLATE "C")'
     return f"CASE WHEN NOT {document} IS NULL THEN {members} END"
 
 
