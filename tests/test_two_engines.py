@@ -52,6 +52,7 @@ QUESTIONS = {
     "a hash of words": "SELECT md5(coalesce(who, '') || chr(10) || k) FROM said ORDER BY n",
     "one of these": "SELECT n FROM said WHERE list_contains(?, k) ORDER BY n",
     "all of these, one by one": "SELECT n FROM said WHERE k IN (SELECT unnest(?)) ORDER BY n",
+    "none of no list": "SELECT n FROM said WHERE k IN (SELECT unnest(?)) OR list_contains(?, k)",
     "distinct or null": "SELECT who IS DISTINCT FROM 'adam', flag IS NOT TRUE, who IS NOT DISTINCT FROM NULL FROM said ORDER BY n",
     "versions numbered": """
         SELECT n, row_number() OVER (PARTITION BY k ORDER BY coalesce(flag, false) DESC, said_at DESC, who DESC) FROM said ORDER BY n""",
@@ -61,6 +62,7 @@ QUESTIONS = {
 }  # fmt: skip
 VALUES: dict[str, list[Any]] = {
     "a pattern with per cent signs": [1], "one of these": [["a", "c"]], "all of these, one by one": [["b"]],
+    "none of no list": [[], []],
 }  # fmt: skip
 
 

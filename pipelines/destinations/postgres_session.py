@@ -13,6 +13,7 @@ import duckdb
 import psycopg2
 import pyarrow as pa
 from psycopg2 import errors
+from psycopg2.extensions import AsIs
 from sqlglot import exp
 
 from pipelines.destinations.postgres_sql import spoken, translated
@@ -145,11 +146,17 @@ class PostgresSession:
 
     def _ask(self, sql: str, values: Values) -> None:
         self.cursor = self.connection.cursor()
-        self.cursor.execute(sql, values if isinstance(values, Mapping) else tuple(values))
+        told = values if isinstance(values, Mapping) else tuple(map(_told, values))
+        self.cursor.execute(sql, told)
 
     def _say(self, sql: str) -> None:
         with speaking_duckdb(), self.connection.cursor() as cursor:
             cursor.execute(sql)
+
+
+def _told(value: object) -> object:
+    """A list of nothing has no type for the driver; ours are all of text."""
+    return AsIs("CAST(ARRAY[] AS TEXT[])") if value == [] else value
 
 
 def _copied(value: object) -> str:
