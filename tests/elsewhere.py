@@ -38,10 +38,14 @@ def differences(ours: Home, theirs: Home, tables: tuple[str, ...] = COMPARED) ->
         ours.destination.attach(connection, ours, "ours", read_only=True)
         theirs.destination.attach(connection, theirs, "theirs", read_only=True)
         for table in tables:
-            names = [row[0] for row in connection.execute(f"DESCRIBE ours.{table}").fetchall() if row[0] not in OWN_CLOCK]
+            names = [
+                row[0] for row in connection.execute(f"DESCRIBE ours.{table}").fetchall() if row[0] not in OWN_CLOCK
+            ]
             columns = ", ".join(f'"{name}"' for name in names)
             for one, other in (("ours", "theirs"), ("theirs", "ours")):
                 only = f"SELECT {columns} FROM {one}.{table} EXCEPT ALL SELECT {columns} FROM {other}.{table}"
                 found.setdefault(table, []).extend((one, row) for row in connection.execute(only).fetchall())
-            assert connection.execute(f"SELECT count(*) > 0 FROM ours.{table}").fetchone() == (True,), f"{table} is empty"
+            assert connection.execute(f"SELECT count(*) > 0 FROM ours.{table}").fetchone() == (True,), (
+                f"{table} is empty"
+            )
     return {table: rows for table, rows in found.items() if rows}

@@ -72,7 +72,7 @@ class Cluster:
 
     def stop(self) -> None:
         if self.process is not None:
-            self.process.send_signal(signal.SIGINT)
+            self.process.send_signal(signal.SIGQUIT)  # nothing of it is to be kept
             self.process.wait(20)
 
     def address(self, database: str, password: str = PASSWORD) -> Address:

@@ -69,7 +69,9 @@ VALUES: dict[str, list[Any]] = {
 @pytest.fixture(scope="module")
 def postgres(server: Cluster) -> Iterator[PostgresSession]:
     session = PostgresSession(server.address(server.database()).connect())
-    session.execute("CREATE OR REPLACE TABLE told (n BIGINT, k VARCHAR, who VARCHAR, said_at TIMESTAMPTZ, labels VARCHAR, id VARCHAR, flag BOOLEAN)")
+    session.execute(
+        "CREATE OR REPLACE TABLE told (n BIGINT, k VARCHAR, who VARCHAR, said_at TIMESTAMPTZ, labels VARCHAR, id VARCHAR, flag BOOLEAN)"
+    )
     session.execute(SAID.replace("CREATE OR REPLACE TABLE said AS", "INSERT INTO told"))
     session.execute("CREATE OR REPLACE TABLE said AS SELECT * FROM told")
     yield session
