@@ -27,6 +27,7 @@ from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
+from pipelines.roster import leave_word
 from pipelines.warehouse import Home, LandingError, PublishError, as_dicts
 from sources.http import Api
 from sources.reading import Problem, Reading, Source
@@ -54,11 +55,13 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
     watch, started = watch or Watch(), time.monotonic()
     with ExitStack() as lock:
         lock.enter_context(home.lock())
-        with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
+        with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker, ExitStack() as after:
             mode = "full" if options.full else "sweep" if options.sweep else "bulk"
             run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(home, ledger, run_id, options, worker, watch)
+            if home.destination.is_shared:
+                after.callback(lambda: leave_word(home, ledger.connection, pendulum.now("UTC").to_iso8601_string()))
             try:
                 async with ledger.beating(run_id):
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))

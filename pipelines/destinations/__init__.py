@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import duckdb
 
+    from pipelines.destinations.control import Control
     from pipelines.ledger import Ledger
     from pipelines.warehouse import Home
     from sources.record import Table
@@ -79,6 +80,9 @@ class Destination(Protocol):
         """What readers may see, of one moment, and nothing else of this machine within a query's reach; None before
         anything was published.
         """
+
+    def control(self, home: "Home", *, writes: bool) -> AbstractContextManager["Control | None"]:
+        """Where people and consumers write between runs, the same for all of them; one transaction."""
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         """All of it as the database `name` of a DuckDB connection."""

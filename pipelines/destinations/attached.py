@@ -49,7 +49,6 @@ def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
     import duckdb
 
     with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
         yield connection
 
 

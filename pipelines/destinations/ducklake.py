@@ -5,13 +5,14 @@ every landing and every build has the lake to itself, by a lock on the catalog's
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.destinations import Cursors
 from pipelines.destinations.attached import in_memory, quoted
+from pipelines.destinations.control import Control, on_server
 from pipelines.destinations.lake_instance import NAME, attach, cursor
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import (
@@ -159,9 +160,11 @@ class DuckLake:
                 return
             lake.execute(f"SET allowed_directories = [{quoted(self.storage)}]")
             lake.execute("SET enable_external_access = false")
-            lake.execute("SET lock_configuration = true")
             lake.begin()  # one moment, however many questions
             yield lake
+
+    def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
+        return on_server(self.catalog)
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         attach(connection, self.catalog, self.storage, name, read_only=read_only)

@@ -1,7 +1,7 @@
 """The DuckDB file, the default: `warehouse.duckdb` is the run's own, readers get a copy of it, whole and atomically."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from pipelines.destinations import Cursors
 if TYPE_CHECKING:
     import duckdb
 
+    from pipelines.destinations.control import Control
     from pipelines.ledger import Ledger
     from pipelines.warehouse import Home
     from sources.record import Table
@@ -99,6 +100,11 @@ class Embedded:
             str(home.published), read_only=True, config={"enable_external_access": "false"}
         ) as connection:
             yield connection
+
+    def control(self, home: "Home", *, writes: bool) -> "AbstractContextManager[Control | None]":
+        from pipelines.destinations.control import in_sqlite
+
+        return in_sqlite(home.control, writes=writes)
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         file = home.published if read_only else home.warehouse

@@ -5,12 +5,13 @@ can get past, and the indexes that keep a run's cost at what changed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.destinations import Cursors
 from pipelines.destinations.attached import in_memory, load_extension, postgres_secret
+from pipelines.destinations.control import Control, on_server
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import (
     BUILT,
@@ -84,7 +85,8 @@ class Postgres:
         if not self.is_shaped(home, source, tables):
             with self.server.step(alone=True), self._session() as session:
                 shaped(_as_duckdb(session), source, tables, _indexes(source, tables))
-        with self.server.step(alone=False):
+        is_first = not self._is_there(f"{source}._dlt_pipeline_state")  # dlt's own tables, which it makes as it goes:
+        with self.server.step(alone=is_first):  # two at it at once would be told that somebody has made them
             yield
 
     def cursors(self, home: "Home", source: str) -> Cursors:
@@ -137,9 +139,11 @@ class Postgres:
                 yield None
                 return
             connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
             connection.begin()  # one moment, however many questions
             yield connection
+
+    def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
+        return on_server(self.address)
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         load_extension(connection, "postgres_scanner")
