@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pipelines.sharding import Shard
 from pipelines.surgical import MOST
 from sources.config import ConfigError
 from sources.target import Target
 
-__all__ = ["narrowed", "of_types", "target_place", "targets"]
+__all__ = ["narrowed", "of_types", "owned", "target_place", "targets"]
 
 OPTIONS = {"issue": "--issue", "mr": "--mr", "pr": "--pr"}
 
@@ -69,6 +70,14 @@ def of_types(connected: Sequence[Any], types: str) -> list[Any]:
         if surfaces:
             found.append(type(one)(replace(one.source, surfaces=surfaces), *_rest(one)))
     return found
+
+
+def owned(connected: Sequence[Any], shard: Shard) -> list[Any]:
+    """The sources with only what is this shard's; one that has nothing here is left out."""
+    if shard.is_all:
+        return list(connected)
+    parts = [(one, [place for place in one.source.scopes() if shard.owns(place)]) for one in connected]
+    return [type(one)(one.source.only(places), *_rest(one)) for one, places in parts if places]
 
 
 def matching(source: Any, project: str) -> list[str]:

@@ -5,7 +5,7 @@ everything works off all of it; a surgical one its own targets' alone, and leave
 """
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from pipelines import models
 from pipelines.index import Index, Unreadable, opened
-from pipelines.making import SPARING, unbounded
+from pipelines.making import SPARING
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, as_dicts
 
@@ -33,10 +33,11 @@ FROM (
         '|' || array_to_string(participants, '|') || '|' AS participants,
         {INSTANT.format("created_at")}, {INSTANT.format("updated_at")}
     FROM feedback.documents WHERE {{which}}
-)
+) AS these
 """
-# by row: the words of all documents are not read to find a hundred (100 ms against 10)
-THESE = "rowid IN (SELECT rowid FROM feedback.documents WHERE document_key IN (FROM asked))"
+ASKED = "document_key IN (SELECT document_key FROM asked)"
+# in a file, by row: the words of all documents are not read to find a hundred (100 ms against 10)
+BY_ROW = f"rowid IN (SELECT rowid FROM feedback.documents WHERE {ASKED})"
 
 
 @dataclass
@@ -53,18 +54,21 @@ def document(
 ) -> Documented:
     """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
     try:
-        return _document(home, only, compare, anew)
+        return _document(home, SPARING, only, compare, anew)
     except duckdb.OutOfMemoryException:
-        with unbounded(home):
-            return _document(home, only, compare, anew)
+        with home.destination.unbounded(home, SPARING) as config:
+            return _document(home, config, only, compare, anew)
 
 
-def _document(home: Home, only: Collection[str] | None, compare: bool, anew: bool) -> Documented:
-    with duckdb.connect(str(home.warehouse), config=SPARING) as connection:
-        due = models.regenerate(connection, landed_tables(), None if anew else only)
+def _document(
+    home: Home, config: Mapping[str, Any], only: Collection[str] | None, compare: bool, anew: bool
+) -> Documented:
+    is_shared = home.destination.is_shared
+    with home.destination.building(home, config) as connection:
+        due = models.regenerate(connection, landed_tables(), None if anew else only, is_shared=is_shared)
         done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
         try:
-            _index(home, connection, done, due, only, compare or anew, anew=False)
+            _index(home, connection, done, due, only, compare or anew)
         except Unreadable as error:
             log.warning("%s is damaged (%s); it is made anew", home.search, error)
             _index(home, connection, done, due, only, compare or anew, anew=True)
@@ -73,33 +77,36 @@ def _document(home: Home, only: Collection[str] | None, compare: bool, anew: boo
 
 def _index(
     home: Home, connection: duckdb.DuckDBPyConnection, done: Documented, due: list[str],
-    only: Collection[str] | None, compare: bool, *, anew: bool,
+    only: Collection[str] | None, compare: bool, *, anew: bool = False,
 ) -> None:  # fmt: skip
     with opened(home.search, anew=anew) as index:
         compare = compare or index.is_new
         keys = list(only) if only is not None else _differing(connection, index) if compare else due
         gone = set(keys) - _hashes(connection, keys).keys()
-        done.indexed = index.replace(_documents(connection, keys), gone)
+        these = ASKED if home.destination.is_shared else BY_ROW
+        done.indexed = index.replace(_documents(connection, keys, these), gone)
         left = connection.execute("SELECT 1 FROM ops.dirty_documents LIMIT 1").fetchone()
         done.is_complete = only is None or not (compare or left)
 
 
 def _differing(connection: duckdb.DuckDBPyConnection, index: Index) -> list[str]:
-    ours = dict(connection.execute(f"SELECT document_key, row_hash FROM ({ROWS.format(which='true')})").fetchall())
+    ours = dict(
+        connection.execute(f"SELECT document_key, row_hash FROM ({ROWS.format(which='true')}) AS held").fetchall()
+    )
     theirs = index.hashes()
     return [key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
 
 
 def _hashes(connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> dict[str, str]:
     with _asked(connection, keys):
-        held = "SELECT document_key, content_hash FROM feedback.documents WHERE document_key IN (FROM asked)"
+        held = f"SELECT document_key, content_hash FROM feedback.documents WHERE {ASKED}"
         return dict(connection.execute(held).fetchall())
 
 
-def _documents(connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> Iterator[dict[str, Any]]:
+def _documents(connection: duckdb.DuckDBPyConnection, keys: Collection[str], these: str) -> Iterator[dict[str, Any]]:
     """A few at a time: all words at once would be the warehouse in memory."""
     with _asked(connection, keys):
-        yield from as_dicts(connection.execute(ROWS.format(which=THESE)), AT_ONCE)
+        yield from as_dicts(connection.execute(ROWS.format(which=these)), AT_ONCE)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Batches of one source on their way into the warehouse: collected, landed a few thousand rows at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +73,7 @@ class Intake:
             self.ledger.learn("unpublished", str(self.run_id))
         self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at
         news = [(t, len(found) - b.replayed.get(t, 0)) for b in batches for t, found in b.rows.items()]
-        await self.work(self.landing.land, batches)
+        await self.work(self.landing.land, batches, dict(self.reading.names))
         self.packages += 1
         for table, count in news:
             self.rows[table] = self.rows.get(table, 0) + count
@@ -83,7 +83,7 @@ class Intake:
         return sum(batch.size for batch in self.pending)
 
 
-def _is_news(batch: Batch, saved: dict[str, dict[str, object]]) -> bool:
+def _is_news(batch: Batch, saved: Mapping[str, Mapping[str, object]]) -> bool:
     if batch.size:
         return True
     known = saved.get(batch.surface, {}).get(batch.scope)

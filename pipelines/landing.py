@@ -10,7 +10,7 @@ import ctypes
 import logging
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ os.environ.setdefault("NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID", "true")
 os.environ.setdefault("LOAD__TRUNCATE_STAGING_DATASET", "true")  # else every publish copies the last package twice
 
 import dlt
-from dlt.destinations import duckdb as duckdb_destination
 from dlt.pipeline.exceptions import PipelineStepFailed
 
 __all__ = ["Landing"]
@@ -53,23 +52,31 @@ class Landing:
     source: str
     pipeline: Any
     tables: tuple[Table, ...]
-    warehouse: str
+    home: Home
+    kept: dict[str, Mapping[str, object]] | None = None  # cursors, where they are kept beside the rows
     quick: bool = False
 
     @classmethod
     def open(cls, home: Home, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "Landing":
         """The source's pipeline, clean: no pending package, and its state as it was committed with the rows."""
-        name = f"earshot_{source}"
+        name = f"earshot_{source}{home.shard.suffix}"
         try:
             pipeline = _pipeline(home, name, source)
+        except duckdb.IOException as error:
+            raise LandingError(
+                f"{home.destination.told(home)} cannot be reached: {home.destination.safe(str(error))}"
+            ) from None
         except Exception as error:  # dlt raises whatever its torn files make json or its validators raise
             _set_aside(home.working / name, error)
             pipeline = _pipeline(home, name, source)
-        return cls(source, pipeline, tables, str(home.warehouse), quick)
+        kept = home.destination.cursors(home, source)
+        return cls(source, pipeline, tables, home, None if kept is None else {**kept}, quick)
 
     @property
-    def cursors(self) -> dict[str, dict[str, object]]:
+    def cursors(self) -> Mapping[str, Mapping[str, object]]:
         """surface → scope → cursor."""
+        if self.kept is not None:
+            return self.kept
         resources = self._resources()
         return {
             name: dict(state["scopes"]) for name, state in resources.items() if isinstance(state.get("scopes"), dict)
@@ -77,10 +84,13 @@ class Landing:
 
     def is_shaped(self) -> bool:
         """Whether the warehouse has all tables as they are declared now."""
+        told = self.home.destination.is_shaped(self.home, self.source, self.tables)
+        if told is not None:
+            return told
         known = self._resources()
         return all(_is_shaped(table, known) for table in self.tables)
 
-    def land(self, batches: list[Batch]) -> None:
+    def land(self, batches: list[Batch], names: Mapping[str, str] | None = None) -> None:
         """One package: all rows of the batches, each key once, with the last cursor of each surface and scope.
 
         The list is emptied: as Arrow the rows take a fraction of the room, and the loading has it to itself.
@@ -94,13 +104,26 @@ class Landing:
                 cursors.setdefault(batch.surface, {})[batch.scope] = batch.cursor
         batches.clear()
         shaped = {t.name: _shaped(t, rows.pop(t.name)) for t in self.tables if rows.get(t.name)}
-        known = self._resources()
-        due = [t for t in self.tables if t.name in shaped or cursors.get(t.name) or not _is_shaped(t, known)]
-        self._run([_resource(t, shaped.get(t.name), cursors.get(t.name, {})) for t in due])
+        beside = {} if self.kept is None else cursors
+        within = cursors if self.kept is None else {}
+        makes = self.kept is None  # else the tables are made already, with what that engine wants of them
+        known = self._resources() if makes else {}
+        due = [
+            t for t in self.tables
+            if t.name in shaped or within.get(t.name) or (makes and not _is_shaped(t, known))
+        ]  # fmt: skip
+        with self.home.destination.landing(self.home, self.source, self.tables):
+            if due:
+                self._run([_resource(t, shaped.get(t.name), within.get(t.name, {}), makes=makes) for t in due])
+            if self.kept is not None:
+                self.home.destination.keep_cursors(self.home, self.source, beside, names or {})
+                for surface, told in beside.items():
+                    self.kept[surface] = {**self.kept.get(surface, {}), **told}
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:
         """Cursors away, of some scopes or of all, and how many: the next run reads as if for the first time."""
-        gone, named = 0, None if scopes is None else set(scopes)
+        named = None if scopes is None else set(scopes)
+        gone = self.home.destination.forget_cursors(self.home, self.source, named)
         with self.pipeline.managed_state() as state:
             sources = state.get("sources", {})
             resources = sources.get(self.pipeline.dataset_name, {}).get("resources", {})
@@ -113,9 +136,8 @@ class Landing:
 
     def _run(self, resources: list[Any]) -> None:
         try:
-            with duckdb.connect(self.warehouse) as held:  # else dlt closes and checkpoints it thrice on the way: 0.4 s
-                if self.quick:
-                    held.execute(QUICKLY)
+            more = (QUICKLY,) if self.quick else ()
+            with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
                 loads = self.pipeline.run(_source(self.pipeline.dataset_name, resources)).loads_ids
             _marker(Path(self.pipeline.working_dir)).write_text(str(loads[-1]) if loads else "", encoding="utf-8")
         except PipelineStepFailed as failed:
@@ -123,7 +145,8 @@ class Landing:
             cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
-            raise LandingError(f"loading {self.source} failed: {str(cause).splitlines()[0]:.300}") from failed
+            said = self.home.destination.safe(str(cause).splitlines()[0])
+            raise LandingError(f"loading {self.source} failed: {said:.300}") from None
 
     def _resources(self) -> dict[str, Any]:
         with self.pipeline.managed_state() as state:
@@ -137,14 +160,15 @@ def _pipeline(home: Home, name: str, source: str) -> Any:
         name,
         pipelines_dir=str(home.working),
         dataset_name=source,
-        destination=_destination(home),
+        destination=home.destination.for_dlt(home),
     )
     if pipeline.has_pending_data:
         log.warning("a killed run left a half-loaded package; it is aborted and read again")
         pipeline.abort_packages()
-    if fresh and home.warehouse.exists():
+    is_there = home.destination.is_there(home)
+    if fresh and is_there:
         pipeline.sync_destination()
-    elif not fresh and not home.warehouse.exists():
+    elif not fresh and not is_there:
         pipeline.drop()  # cursors without rows: the warehouse was removed, everything is read again
     elif not fresh and not _holds(home, source, _marker(home.working / name)):
         log.warning("the warehouse is older than what was last read (a restored copy?); reading goes on from its state")
@@ -154,22 +178,6 @@ def _pipeline(home: Home, name: str, source: str) -> Any:
     return pipeline
 
 
-def _destination(home: Home) -> Any:
-    made = duckdb_destination(str(home.warehouse), supports_transactions=True, preferred_loader_file_format="parquet")
-    resolve, known = made.configuration, list[Any]()
-
-    def configuration(initial: Any, accept_partial: bool = False) -> Any:
-        """What it can do is asked some twenty times a landing, and looked up in the environment each time: 40 ms."""
-        if not accept_partial:
-            return resolve(initial)
-        if not known:
-            known.append(resolve(initial, accept_partial=True))
-        return known[0]
-
-    made.configuration = configuration
-    return made
-
-
 def _marker(working: Path) -> Path:
     return working / "landed"
 
@@ -177,13 +185,7 @@ def _marker(working: Path) -> Path:
 def _holds(home: Home, source: str, marker: Path) -> bool:
     """Whether the warehouse has what was last landed: cursors ahead of its rows would lose what is in between."""
     load = marker.read_text(encoding="utf-8") if marker.exists() else ""
-    if not load:
-        return True
-    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
-        try:
-            return bool(connection.execute(f"SELECT 1 FROM {source}._dlt_loads WHERE load_id = ?", [load]).fetchone())
-        except duckdb.CatalogException:
-            return False
+    return not load or home.destination.holds(home, source, load)
 
 
 def _set_aside(folder: Path, error: Exception) -> None:
@@ -203,11 +205,11 @@ def _shaped(table: Table, rows: list[Row]) -> Any:
     return table.unique(rows) if table.children else table.arrow(rows)
 
 
-def _resource(table: Table, rows: Any, cursors: dict[str, Json]) -> Any:
+def _resource(table: Table, rows: Any, cursors: dict[str, Json], *, makes: bool) -> Any:
 
     def landed() -> Iterator[Any]:
         state = dlt.current.resource_state(table.name)
-        if state.get("shape") != _shape(table):
+        if makes and state.get("shape") != _shape(table):
             state["shape"] = _shape(table)
             # creates the table: models are built over empty ones too
             yield dlt.mark.materialize_table_schema() if table.children else table.schema.empty_table()

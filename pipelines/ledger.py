@@ -9,18 +9,20 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pendulum
 
-from pipelines import control
 from sources.http import Tally
 from sources.limits import Quota
 from sources.reading import Problem, Quarantined
 from sources.record import json_bytes
 
-__all__ = ["MIRRORED", "Ledger"]
+if TYPE_CHECKING:
+    from pipelines.warehouse import Home
+
+__all__ = ["MIRRORED", "Ledger", "clock_ahead"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
 HEARTBEAT = 5.0  # seconds
@@ -54,6 +56,7 @@ CREATE TABLE IF NOT EXISTS scopes (
     source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL, last_read_at TEXT NOT NULL,
     last_new_at TEXT, reads INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY (source, scope)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 
 
@@ -74,7 +77,6 @@ class Ledger:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.executescript(SCHEMA)
-            connection.executescript(control.SCHEMA)
             _add_columns(connection)
             yield cls(connection)
         finally:
@@ -226,7 +228,8 @@ class Ledger:
         )
 
     def fact(self, name: str) -> str | None:
-        return control.fact(self.connection, name)
+        row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return str(row["value"]) if row else None
 
     def learn_quota(self, source: str, quota: Quota) -> None:
         """What the service last said is left, for whoever asks between runs."""
@@ -236,6 +239,14 @@ class Ledger:
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+
+def clock_ahead(home: "Home", source: str) -> float:
+    """Seconds that this machine's clock was ahead of a service's in the last run; none, where no run was yet."""
+    if not home.control.exists():
+        return 0.0
+    with Ledger.open(home.control) as ledger:
+        return float(ledger.fact(f"clock {source}") or 0)
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:

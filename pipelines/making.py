@@ -7,8 +7,8 @@ ledger say what is `unpublished`, `undocumented` (the index may differ from the 
 import logging
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,13 +26,14 @@ from sources.record import fingerprint
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "Making", "Options", "staged", "unbounded"]
+__all__ = ["SPARING", "STATUS", "Making", "Options", "staged"]
 
 log = logging.getLogger("earshot.making")
 
 CHUNK_ROWS = 25_000
 # every thread has buffers of its own; what does not fit is spilled to disk
 SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "128MiB"}
+BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -71,7 +72,7 @@ class Making:
     is_due: bool = False
     had_undocumented: bool = False
     unfinished: list[str] = field(default_factory=list)
-    kept_open: duckdb.DuckDBPyConnection | None = None  # so that every stage finds the warehouse open: 0.1 s
+    kept_open: ExitStack = field(default_factory=ExitStack)  # every stage finds the warehouse open: 0.1 s
 
     async def make(self, only: Collection[str] | None = None) -> None:
         """Models, documents and what readers get; `only`: documents of these alone."""
@@ -80,16 +81,16 @@ class Making:
             await self.document(only)
             await self.publish()
         finally:
-            self._let_go()
+            self.kept_open.close()
 
     async def build(self) -> None:
         """The models, if anything landed or they or their settings are others."""
         self.anew = self._settings_changed()
         self.had_undocumented = bool(self.ledger.fact("undocumented"))
-        self.decided = lifecycle.decided(self.ledger.connection)
-        is_decided = self.decided == (self.ledger.fact("decided") or lifecycle.NOTHING)
-        left = self.ledger.fact("unpublished") or not is_decided
-        self.is_due = bool(left or self.anew or not self.home.published.exists())
+        self.decided = lifecycle.decided(self.home)
+        is_shown = self.decided == (self.ledger.fact("decided") or lifecycle.NOTHING)
+        is_new = self.run_id == 1 or not self.home.destination.is_published(self.home)
+        self.is_due = bool(self.ledger.fact("unpublished") or not is_shown or self.anew or is_new)
         if self.is_due:
             with self.stage("models"):
                 self.ledger.learn("undocumented", str(self.run_id))
@@ -160,61 +161,59 @@ class Making:
         return staged(name, self.note, self.watch, self.report.timings_ms)
 
     def _build(self) -> None:
-        self.kept_open = duckdb.connect(str(self.home.warehouse), config=SPARING)
-        if self.options.quick:  # and few enough to be given room at once
-            self.kept_open.execute(f"{QUICKLY}; SET memory_limit = '512MiB'")
+        destination = self.home.destination
+        roomy = (QUICKLY, "SET memory_limit = '512MiB'") if self.options.quick else ()  # few enough to be given room
+        self.kept_open.enter_context(destination.held_open(self.home, SPARING, roomy))
         try:
-            self._build_once()
+            self._build_with(SPARING)
         except duckdb.OutOfMemoryException:  # something that cannot be spilled
             log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
-            with unbounded(self.home):
-                self._build_once()
+            with destination.unbounded(self.home, SPARING) as config:
+                self._build_with(config)
 
-    def _build_once(self) -> None:
-        report = self.report
-        with duckdb.connect(str(self.home.warehouse), config=SPARING) as connection:
+    def _build_with(self, config: Mapping[str, Any]) -> None:
+        report, home = self.report, self.home
+        with home.destination.building(home, config) as connection:
+            self.anew = self.anew and self._settings_changed()  # another runner may have built them since we asked
             mirror.prepare(connection, self.options.authors, self.options.command_prefix)
-            mirror.mirror_decisions(connection, self.ledger)
+            mirror.mirror_decisions(connection, home)
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()
-            models.build(connection, landed_tables(), anew=self.anew is not None)
+            models.build(connection, landed_tables(), anew=self.anew is not None, is_shared=home.destination.is_shared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
-            observed.observe(connection, self.ledger.connection)
-            lifecycle.settle(connection, self.ledger.connection)
-            mirror.mirror(connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code)
+            observed.observe(connection, home)
+            lifecycle.settle(connection, home)
+            mirror.mirror(
+                connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code, str(home.shard)
+            )
+            mirror.mirror_decisions(connection, home)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
+            if self.anew:
+                home.destination.remember_made(connection, self.anew)
 
-    def _publish(self) -> int:
+    def _publish(self) -> int | None:
+        destination = self.home.destination
         try:
-            self._checkpoint()
+            destination.checkpoint(self.home, SPARING)
         except duckdb.OutOfMemoryException:
-            with unbounded(self.home):
-                self._checkpoint()
-        self._let_go()
+            with destination.unbounded(self.home, SPARING) as config:
+                destination.checkpoint(self.home, config)
+        self.kept_open.close()
         return self.home.publish()
-
-    def _checkpoint(self) -> None:
-        """All that was committed is in the file that is copied."""
-        with duckdb.connect(str(self.home.warehouse), config=SPARING) as connection:
-            connection.execute("CHECKPOINT")
-
-    def _let_go(self) -> None:
-        if self.kept_open:
-            self.kept_open.close()
-            self.kept_open = None
 
     def _failed(self, stage: str, code: str, message: str) -> None:
         self.report.stage_problem = message
         self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
 
     def _settings(self) -> str:
-        return fingerprint(models.models_fingerprint(), sorted(self.options.authors), self.options.command_prefix)
+        asked = sorted(self.options.authors), self.options.command_prefix
+        return fingerprint(models.models_fingerprint(), mirror.TABLES, *asked)
 
     def _settings_changed(self) -> str | None:
         now = self._settings()
-        return now if now != self.ledger.fact("settings") else None
+        return now if now != self.home.destination.made_with(self.home, self.ledger) else None
 
 
 @contextmanager
@@ -229,23 +228,13 @@ def staged(name: str, note: Callable[[str], None], watch: Watch, timings_ms: dic
         timings_ms[name] = round((time.monotonic() - started) * 1000)
 
 
-@contextmanager
-def unbounded(home: Home) -> Iterator[None]:
-    """The warehouse without a limit of memory, for what cannot be spilled."""
-    with duckdb.connect() as any_, duckdb.connect(str(home.warehouse), config=SPARING) as connection:
-        usual = any_.execute("SELECT current_setting('memory_limit')").fetchone()
-        connection.execute(f"SET memory_limit = '{usual[0] if usual else '1GiB'}'")  # RESET does not reach the buffers
-        yield
-
-
 def _more(before: dict[tuple[str, str], int], after: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
     return {kind: n - before.get(kind, 0) for kind, n in after.items() if n != before.get(kind, 0)}
 
 
 def _event_counts(connection: duckdb.DuckDBPyConnection) -> dict[tuple[str, str], int] | None:
     """None: the warehouse is new, nothing was built in it yet."""
-    try:
-        rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY ALL").fetchall()
-    except duckdb.CatalogException:
+    if not connection.execute(BUILT).fetchone():
         return None
+    rows = connection.execute("SELECT source, kind, count(*) FROM feedback.events GROUP BY source, kind").fetchall()
     return {(source, kind): count for source, kind, count in rows}

@@ -17,7 +17,7 @@ import orjson
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["COLUMNS", "MARKER", "TOKEN", "Command", "commands", "marker", "rows", "tokens"]
+__all__ = ["COLUMNS", "GIVEN", "MARKER", "TOKEN", "Command", "commands", "marker", "rows", "tokens"]
 
 MARKER = "<!-- earshot:"
 TOKEN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:]|-(?!-)){0,127}(?<!-)")
@@ -38,6 +38,7 @@ class Command:
     problem: str | None = None
 
 
+GIVEN = ("event_key", "parent_key", "body", "command_prefix")
 COLUMNS = (
     "event_key VARCHAR, parent_key VARCHAR, kind VARCHAR, position BIGINT, token VARCHAR, line VARCHAR, name VARCHAR,"
     " arguments VARCHAR, options VARCHAR, problem VARCHAR"

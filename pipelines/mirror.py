@@ -1,7 +1,7 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
 `ops.scopes`, `ops.authors`, and what people decided: `ops.answers`, `ops.lifecycle`, `ops.links`,
 `ops.acknowledgements`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
-ended.
+ended. Each shard has a ledger of its own and rewrites its own rows alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,9 +10,12 @@ import duckdb
 import orjson
 import pyarrow as pa
 
+from pipelines import control
 from pipelines.ledger import Ledger
+from pipelines.sharding import ALONE
+from pipelines.warehouse import Home
 
-__all__ = ["Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare"]
+__all__ = ["TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare", "put_cursors"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -34,6 +37,8 @@ WHOLE = {
     " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
     "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
     " reads BIGINT, new BIGINT",
+}
+DECIDED = {  # the same for all runners
     "lifecycle": "parent_key VARCHAR, state VARCHAR, since_at TIMESTAMPTZ, actionable_from TIMESTAMPTZ,"
     " revision BIGINT",
     "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
@@ -44,78 +49,103 @@ WHOLE = {
     " author VARCHAR, observed_key VARCHAR",
     "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
 }
-DECIDED = ("lifecycle", "links", "answers")
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
     " is_complete BOOLEAN, state VARCHAR"
 )
 
 
-def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int) -> None:
+TABLES = {
+    **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
+    **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "settings": "command_prefix VARCHAR",
+}  # fmt: skip
+HELD = "SELECT table_name, count(*) FROM information_schema.columns WHERE table_schema = 'ops' GROUP BY table_name"
+
+
+def mirror(
+    connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int, shard: str = ALONE
+) -> None:
     """As of this publish; the run that publishes is shown as it will end unless publishing itself fails."""
     for table in GROWING:
-        known = connection.execute(f"SELECT coalesce(max(run_id), 0) FROM ops.{table}").fetchone()
+        known = connection.execute(
+            f"SELECT coalesce(max(run_id), 0) FROM ops.{table} WHERE shard = ?", [shard]
+        ).fetchone()
         since = known[0] if known else 0  # the last mirrored run was still running then
-        connection.execute(f"DELETE FROM ops.{table} WHERE run_id >= ?", [since])
-        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE run_id >= ?", (since,)))
-    connection.execute("UPDATE ops.runs SET status = ?, exit_code = ? WHERE run_id = ?", [status, exit_code, run_id])
+        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND run_id >= ?", [shard, since])
+        _insert(
+            connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE run_id >= ?", (since,)), shard
+        )
+    connection.execute(
+        "UPDATE ops.runs SET status = ?, exit_code = ? WHERE shard = ? AND run_id = ?",
+        [status, exit_code, shard, run_id],
+    )
     for table in WHOLE:
-        if table != "acknowledgements":
-            _copy(connection, ledger, table)
-    held = connection.execute("SELECT count(*) FROM ops.acknowledgements").fetchone()
-    if held != tuple(
-        ledger.connection.execute("SELECT count(*) FROM acknowledgements").fetchone()
-    ):  # none ever changes
-        _copy(connection, ledger, "acknowledgements")
-
-
-def _copy(connection: duckdb.DuckDBPyConnection, ledger: Ledger, table: str) -> None:
-    names = ", ".join(column.split()[0] for column in WHOLE[table].split(", "))
-    connection.execute(f"CREATE OR REPLACE TABLE ops.{table} ({WHOLE[table]})")
-    _insert(connection, table, ledger.connection.execute(f"SELECT {names} FROM {table}"))
+        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ?", [shard])
+        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"), shard)
 
 
 def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, names: Names) -> None:
     """What `dlt pipeline earshot_… info` shows, in SQL: written after the rows that the cursors vouch for. Sources that
     this run did not read keep what they had; a place that could not be asked for its name keeps the one it had.
     """
-    held = connection.execute("SELECT DISTINCT source, scope, scope_name FROM ops.cursors").fetchall()
-    known = {(source, scope): name for source, scope, name in held}
+    for source, surfaces in cursors.items():
+        put_cursors(connection, source, surfaces, names.get(source, {}), whole=True)
+
+
+def put_cursors(
+    connection: duckdb.DuckDBPyConnection, source: str, surfaces: Mapping[str, Mapping[str, object]],
+    names: Mapping[str, str], *, whole: bool = False,
+) -> None:  # fmt: skip
+    """These in place of those held of the same lists, or `whole`, of the source. Ids are a service's own: another's
+    repository may have the same.
+    """
+    known = dict(
+        connection.execute("SELECT DISTINCT scope, scope_name FROM ops.cursors WHERE source = ?", [source]).fetchall()
+    )
     rows = [
-        (source, surface, scope, _name(names, known, source, scope), *_shown(cursor))
-        for source, surfaces in cursors.items()
+        (source, surface, scope, names.get(scope.partition("/")[0]) or known.get(scope, scope), *_shown(cursor))
         for surface, scopes in surfaces.items()
         for scope, cursor in scopes.items()
     ]
-    connection.executemany("DELETE FROM ops.cursors WHERE source = ?", [[source] for source in cursors] or [[None]])
+    held = "source = ?"
+    if not whole:
+        lists = [list(column) for column in zip(*((row[1], row[2]) for row in rows), strict=True)] or [[], []]
+        connection.register("lists", pa.table({"surface": lists[0], "scope": lists[1]}))
+        held += " AND (surface, scope) IN (SELECT surface, scope FROM lists)"
+    connection.execute(f"DELETE FROM ops.cursors WHERE {held}", [source])
     _insert(connection, "cursors", rows)
 
 
 def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefix: str = "/earshot") -> None:
     """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
-    counted = "SELECT table_name, count(*) FROM duckdb_columns() WHERE schema_name = 'ops' GROUP BY table_name"
-    held = dict(connection.execute(counted).fetchall())
-    for table, columns in {**GROWING, **WHOLE, "cursors": CURSORS}.items():
-        if held.get(table, 0) not in (0, columns.count(",") + 1):  # of an earlier version: mirrored anew
+    held = dict(connection.execute(HELD).fetchall())
+    for table, columns in TABLES.items():
+        if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # of an earlier version: mirrored anew
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
-    connection.execute("CREATE OR REPLACE TABLE ops.authors (login VARCHAR)")
+    connection.execute("DELETE FROM ops.authors")
     _insert(connection, "authors", [(login,) for login in authors])
-    connection.execute("CREATE OR REPLACE TABLE ops.settings (command_prefix VARCHAR)")
+    connection.execute("DELETE FROM ops.settings")
     _insert(connection, "settings", [(prefix,)])
 
 
-def mirror_decisions(connection: duckdb.DuckDBPyConnection, ledger: Ledger) -> None:
-    """What people decided, before the models that mind it are built."""
-    for table in DECIDED:
-        _copy(connection, ledger, table)
+def mirror_decisions(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """What people decided: before the models that mind it are built, and as the run has left it. Of acknowledgements
+    there may be very many, and none ever changes.
+    """
+    with control.writing(home) as decided:
+        held = connection.execute("SELECT count(*) FROM ops.acknowledgements").fetchone()
+        known = held == tuple(decided.rows("SELECT count(*) FROM acknowledgements")[0])
+        tables = [table for table in DECIDED if not (known and table == "acknowledgements")]
+        told = {table: decided.rows(f"SELECT {_names(table)} FROM {table}") for table in tables}
+    for table, rows in told.items():
+        connection.execute(f"DELETE FROM ops.{table}")
+        _insert(connection, table, rows)
 
 
-def _name(names: Names, known: Mapping[tuple[str, str], str], source: str, scope: str) -> str:
-    """Ids are a service's own: another's repository may have the same."""
-    place = scope.partition("/")[0]
-    return names.get(source, {}).get(place) or known.get((source, scope), scope)
+def _names(table: str) -> str:
+    return ", ".join(column.split()[0] for column in DECIDED[table].split(", "))
 
 
 def _shown(cursor: object) -> tuple[object, object, bool, str]:
@@ -124,11 +154,15 @@ def _shown(cursor: object) -> tuple[object, object, bool, str]:
     return state.get("since"), state.get("newest"), is_complete, orjson.dumps(cursor).decode()
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Iterable[object]]) -> None:
-    """By Arrow: thousands of rows one by one take seconds. Times come as text here and are cast by the table."""
+def _insert(
+    connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Iterable[object]], shard: str | None = None
+) -> None:
+    """By Arrow: thousands of rows one by one take seconds. Times come as text and are cast to what the table holds."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     if columns:
-        names = [f"column_{n}" for n in range(len(columns))]
-        connection.register("told", pa.table(columns, names=names))
-        connection.execute(f"INSERT INTO ops.{table} FROM told")
+        kinds = [column.split()[-1] for column in TABLES[table].split(", ")]
+        told = [[shard] * len(columns[0]), *columns] if shard else columns
+        connection.register("told", pa.table(told, names=[f"column_{n}" for n in range(len(told))]))
+        values = ", ".join(f"CAST(column_{n} AS {kind})" for n, kind in enumerate(kinds))
+        connection.execute(f"INSERT INTO ops.{table} SELECT {values} FROM told")
         connection.unregister("told")

@@ -11,25 +11,21 @@ A model with a `stage` of its own is not built with the others: what is due in i
 """
 
 import contextlib
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from graphlib import TopologicalSorter
-from pathlib import Path
 
 import duckdb
 
 from pipelines import parsed
+from pipelines.model_files import Model, models_fingerprint, read_models
 from pipelines.narrowing import narrowed
-from sources.record import Table, fingerprint
+from sources.record import Table
 
-__all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
+__all__ = ["CheckFailed", "Model", "build", "check", "landed_table", "models_fingerprint", "read_models", "regenerate"]
 
 WATCHED = "ops.lifecycle"
 LIVES = f"SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM {WATCHED}"
 AT_ONCE = 12_000  # events whose documents are made in one go
-FOLDER = Path(__file__).parent / "models"
+
 OURS = ("staging", "feedback", "ops")
 DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
 DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
@@ -40,60 +36,11 @@ class CheckFailed(Exception):
     """A model does not keep its own promise; nothing is published."""
 
 
-@dataclass(frozen=True)
-class Model:
-    name: str
-    sql: str
-    header: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def description(self) -> str:
-        return self.header["description"]
-
-    @property
-    def key(self) -> list[str]:
-        return _words(self.header.get("key", ""))
-
-    @property
-    def not_null(self) -> list[str]:
-        return _words(self.header.get("not null", ""))
-
-    @property
-    def kept_by(self) -> str | None:
-        return self.header.get("kept by")
-
-    @property
-    def stage(self) -> str | None:
-        return self.header.get("stage")
-
-    @property
-    def parsed_by(self) -> str | None:
-        return self.header.get("parsed by")
-
-    @cached_property
-    def reads(self) -> set[str]:
-        return set(re.findall(r"\b(?:FROM|JOIN)\s+([a-z_]+\.[a-z_]+)", self.sql))
-
-    @property
-    def column_comments(self) -> dict[str, str]:
-        said = re.findall(r"(\w+),?[ \t]+--[ \t]*(\S.*)$", self.sql, re.M)
-        return {column: comment.strip() for column, comment in said if column.islower()}
-
-
-def read_models(folder: Path = FOLDER) -> list[Model]:
-    """All models, each after those it reads."""
-    models = {m.name: m for m in (_read(path) for path in sorted(folder.glob("*/*.sql")))}
-    order = TopologicalSorter({name: model.reads & models.keys() for name, model in models.items()})
-    return [models[name] for name in order.static_order()]
-
-
-def models_fingerprint(folder: Path = FOLDER) -> str:
-    return fingerprint([(str(path.relative_to(folder)), path.read_text()) for path in sorted(folder.glob("*/*.sql"))])
-
-
-def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool) -> int:
+def build(
+    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool, is_shared: bool = False
+) -> int:
     """Brings every model up to date; rows replaced in kept tables. `anew`: all is rebuilt."""
-    models = read_models()
+    models = read_models(is_shared=is_shared)
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.dirty_documents (parent_key VARCHAR)")
@@ -109,11 +56,13 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
             if model.stage:
                 _put_off(connection, model, anew=anew)
             else:
-                replaced += _build_one(connection, model, models, tables, anew=anew)
+                replaced += _build_one(connection, model, models, tables, anew=anew, by_row=not is_shared)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
-        connection.execute(f"INSERT INTO ops.taken_scopes SELECT {_quoted(WATCHED)}, scope, shown FROM ({LIVES})")
+        connection.execute(
+            f"INSERT INTO ops.taken_scopes SELECT {_quoted(WATCHED)}, scope, shown FROM ({LIVES}) AS lives"
+        )
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
@@ -123,30 +72,31 @@ def build(connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[T
 
 
 def regenerate(
-    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None
-) -> list[str]:
+    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None,
+    *, is_shared: bool = False,
+) -> list[str]:  # fmt: skip
     """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due.
 
     Some thousand words at a time: what is killed in between leaves the rest due.
     """
-    models, tables, found = read_models(), _tables(landed), list[str]()
+    models, tables, found = read_models(is_shared=is_shared), _tables(landed), list[str]()
     bound = _bound(only)
     which = "list_contains(?, parent_key)" if bound else "true"
     connection.execute(_DUE.format(which=which, at_once=AT_ONCE), bound)
     for (batch,) in connection.execute("SELECT DISTINCT batch FROM due ORDER BY batch").fetchall():
-        found += _regenerate_some(connection, models, tables, batch)
+        found += _regenerate_some(connection, models, tables, batch, by_row=not is_shared)
     return sorted(found)
 
 
 def _regenerate_some(
-    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], batch: int
+    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], batch: int, *, by_row: bool
 ) -> list[str]:
     connection.begin()
     try:
         connection.execute("CREATE OR REPLACE TEMP TABLE dirty AS SELECT parent_key FROM due WHERE batch = ?", [batch])
         for model in models:
             if model.stage:
-                _build_one(connection, model, models, tables, anew=False)
+                _build_one(connection, model, models, tables, anew=False, by_row=by_row)
         connection.execute("DELETE FROM ops.dirty_documents WHERE parent_key IN (SELECT parent_key FROM dirty)")
         found = connection.execute("SELECT parent_key FROM dirty").fetchall()
         connection.commit()
@@ -171,7 +121,7 @@ FROM sized
 """
 
 
-def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true") -> None:
+def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true", *, by_row: bool = False) -> None:
     """The model's key is unique and what it calls not null is not."""
     keys = ", ".join(model.key)
     if keys:
@@ -183,8 +133,9 @@ def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "tru
     columns = [*model.key, *model.not_null]
     if not columns:
         return
-    # by row, as in narrowing.py: `body` of all rows is not read to look at a few
-    rows = f"rowid IN (SELECT rowid FROM {model.name} WHERE {where})" if model.kept_by and where != "true" else where
+    # in a file, by row, as in narrowing.py: `body` of all rows is not read to look at a few
+    is_part = by_row and model.kept_by and where != "true"
+    rows = f"rowid IN (SELECT rowid FROM {model.name} WHERE {where})" if is_part else where
     nulls = ", ".join(f"coalesce(bool_or({column} IS NULL), false)" for column in columns)
     told = connection.execute(f"SELECT {nulls} FROM {model.name} WHERE {rows}").fetchone()
     for column, is_null in zip(columns, told or (), strict=True):
@@ -194,17 +145,18 @@ def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "tru
 
 def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool) -> None:
     """What was touched is due in this model, together with what was due before."""
-    due = "FROM dirty"
+    due = "SELECT parent_key FROM dirty"
     if anew:
-        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS FROM ({model.sql}) LIMIT 0")
+        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS SELECT * FROM ({model.sql}) AS nothing LIMIT 0")
         _comment(connection, model, "TABLE")
         due = "SELECT parent_key FROM feedback.events UNION SELECT parent_key FROM feedback.parents"
-    connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT FROM ops.dirty_documents")
+    connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT SELECT parent_key FROM ops.dirty_documents")
 
 
 def _build_one(
-    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table], *, anew: bool
-) -> int:
+    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table],
+    *, anew: bool, by_row: bool,
+) -> int:  # fmt: skip
     if model.kept_by and anew:
         parsed.create(connection, model.name, model.sql, model.parsed_by)
         _comment(connection, model, "TABLE")
@@ -219,9 +171,9 @@ def _build_one(
         views = tuple((m.name, m.sql) for m in models if not m.kept_by)
         parents = {name for name, table in tables.items() if "parent_key" in table.columns}
         parents |= {m.name for m in models if m.kept_by == "parent_key"}
-        few = narrowed(connection, model.name, model.sql, views, frozenset(parents))
+        few = narrowed(connection, model.name, model.sql, views, frozenset(parents), by_row=by_row)
         parsed.insert(connection, model.name, few, model.parsed_by)
-        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)")
+        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)", by_row=by_row)
         return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
     if anew:
         connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
@@ -237,9 +189,13 @@ def _tables(landed: Mapping[str, Iterable[Table]]) -> dict[str, Table]:
 def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """Tables of sources that never landed anything stand there empty; dlt fills them when it comes to that."""
     for name, table in tables.items():
-        columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})")
+        connection.execute(landed_table(name, table))
+
+
+def landed_table(name: str, table: Table) -> str:
+    columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
+    return f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})"
 
 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
@@ -256,7 +212,8 @@ def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table],
         renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
         parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
         taken = f"SELECT scope, shown FROM ops.taken_scopes WHERE name = {_quoted(WATCHED)}"
-        parts += [f"SELECT scope FROM ({now} EXCEPT {before})" for now, before in ((LIVES, taken), (taken, LIVES))]
+        pairs = ((LIVES, taken), (taken, LIVES))
+        parts += [f"SELECT scope FROM ({now} EXCEPT {before}) AS lives" for now, before in pairs]
     connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
 
 
@@ -276,25 +233,8 @@ def _comment(connection: duckdb.DuckDBPyConnection, model: Model, kind: str) -> 
             connection.execute(f"COMMENT ON COLUMN {model.name}.{column} IS {_quoted(comment)}")
 
 
-def _read(path: Path) -> Model:
-    text = path.read_text(encoding="utf-8")
-    lines = [line[3:] for line in text.split("\n\n", 1)[0].splitlines() if line.startswith("-- ")]
-    header = {"description": ""}
-    for line in lines:
-        name, colon, value = line.partition(": ")
-        if colon and name in ("key", "not null", "kept by", "stage", "parsed by"):
-            header[name] = value.strip()
-        else:
-            header["description"] = f"{header['description']} {line}".strip()
-    return Model(f"{path.parent.name}.{path.stem}", text, header)
-
-
 def _bound(only: Iterable[str] | None) -> list[list[str]]:
     return [] if only is None else [list(only)]
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _quoted(text: str) -> str:

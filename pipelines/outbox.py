@@ -19,13 +19,14 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import pendulum
 from pendulum import DateTime
 
 from pipelines import control
+from pipelines.ledger import clock_ahead
 from pipelines.marks import TOKEN, marker, tokens
 from pipelines.warehouse import Home
 from sources.answering import Address, Answering, Look, Said
@@ -188,16 +189,15 @@ class _Delivery:
         return found
 
     def _ahead_last_time(self) -> float:
-        with control.writing(self.home) as connection:
-            return float(control.fact(connection, f"clock {self.letter.source}") or 0)
+        return clock_ahead(self.home, self.letter.source)
 
     async def _ours(self, carrying: list[Said]) -> Said | None:
         """Anybody can copy a marker: only what the token's owner says with it is our answer."""
         if not carrying:
             return None
-        with control.writing(self.home) as connection:
+        with control.writing(self.home) as outbox:
             known = "SELECT DISTINCT author FROM answers WHERE source = ? AND author IS NOT NULL"
-            names = {row["author"] for row in connection.execute(known, (self.letter.source,))}
+            names = {author for (author,) in outbox.rows(known, [self.letter.source])}
         if not any(said.author in names for said in carrying):
             names = {await self.answering.who(self.api) or carrying[0].author}
         return next((said for said in carrying if said.author in names), None)
@@ -230,15 +230,12 @@ def _carrying(look: Look, token: str) -> list[Said]:
 
 def _planned(home: Home, letter: Letter) -> dict[str, Any]:
     """The outbox's row of this token, new or as it is."""
-    values = {**asdict(letter), "planned_at": control.now()}
-    names = [field.name for field in fields(Letter)]
-    with control.writing(home) as connection:
-        connection.execute(
-            f"INSERT OR IGNORE INTO answers ({', '.join(names)}, status, attempts, is_unsure, is_over, planned_at)"
-            f" VALUES ({', '.join(f':{name}' for name in names)}, 'planned', 0, 0, 1, :planned_at)",
-            values,
-        )
-        row = dict(connection.execute("SELECT * FROM answers WHERE token = ?", (letter.token,)).fetchone())
+    values = {**asdict(letter), "resolves": int(letter.resolves), "planned_at": control.now()}
+    new = {**values, "status": "planned", "attempts": 0, "is_unsure": 0, "is_over": 1}
+    with control.writing(home) as outbox:
+        places = ", ".join("?" * len(new))
+        outbox.rows(f"INSERT INTO answers ({', '.join(new)}) VALUES ({places}) ON CONFLICT DO NOTHING", [*new.values()])
+        (row,) = control.dicts(outbox, "answers", "WHERE token = ?", [letter.token])
     same = ("source", "scope", "parent_key", "thread", "body")
     if any(row[name] != values[name] for name in same):
         where = f"{row['scope_name']} {row['parent_number']}"
@@ -249,15 +246,16 @@ def _planned(home: Home, letter: Letter) -> dict[str, Any]:
 
 
 def _note(home: Home, token: str, **columns: object) -> dict[str, Any]:
-    assignments = ", ".join(f"{name} = :{name}" for name in columns)
-    with control.writing(home) as connection:
-        connection.execute(f"UPDATE answers SET {assignments} WHERE token = :token", {**columns, "token": token})
-        return dict(connection.execute("SELECT * FROM answers WHERE token = ?", (token,)).fetchone())
+    assignments = ", ".join(f"{name} = ?" for name in columns)
+    with control.writing(home) as outbox:
+        outbox.rows(f"UPDATE answers SET {assignments} WHERE token = ?", [*columns.values(), token])
+    return _row(home, token)
 
 
 def _row(home: Home, token: str) -> dict[str, Any]:
-    with control.writing(home) as connection:
-        return dict(connection.execute("SELECT * FROM answers WHERE token = ?", (token,)).fetchone())
+    with control.writing(home) as outbox:
+        (row,) = control.dicts(outbox, "answers", "WHERE token = ?", [token])
+    return row
 
 
 def _proof(said: Said) -> dict[str, object]:

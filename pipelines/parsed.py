@@ -7,7 +7,7 @@ from pipelines import marks
 
 __all__ = ["create", "insert"]
 
-PARSERS = {"marks": marks}  # a parser has COLUMNS, and `rows` of one selected row
+PARSERS = {"marks": marks}  # a parser has COLUMNS, and `rows` of one selected row with what is GIVEN
 AT_ONCE = 4_000  # texts
 
 
@@ -26,13 +26,14 @@ def insert(connection: duckdb.DuckDBPyConnection, name: str, sql: str, parser: s
         return
     numbered = f"SELECT row_number() OVER () AS number, texts.* FROM ({sql}) AS texts"  # there may be many
     connection.execute(f"CREATE OR REPLACE TEMP TABLE texts AS {numbered}")
-    some, first = "SELECT * EXCLUDE (number) FROM texts WHERE number BETWEEN ? AND ?", 1
+    given = ", ".join(PARSERS[parser].GIVEN)
+    some, first = f"SELECT {given} FROM texts WHERE number BETWEEN ? AND ?", 1
     while texts := connection.execute(some, [first, first + AT_ONCE - 1]).fetchall():
         first += AT_ONCE
         rows = [row for text in texts for row in PARSERS[parser].rows(*text)]
         if rows:
             names = [column.split()[0] for column in PARSERS[parser].COLUMNS.split(", ")]
             connection.register("made", pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))))
-            connection.execute(f"INSERT INTO {name} FROM made")
+            connection.execute(f"INSERT INTO {name} SELECT {', '.join(names)} FROM made")
             connection.unregister("made")
     connection.execute("DROP TABLE texts")

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from pipelines.ledger import Ledger
-from pipelines.settings import SOURCES, data_dir, landed_tables
+from pipelines.settings import SOURCES, landed_tables
 from pipelines.warehouse import Home, Locked
+from pipelines.whereabouts import its_home
 
 __all__ = ["Unknown", "forget", "reset"]
 
@@ -28,7 +29,7 @@ def reset(source: str, names: tuple[str, ...], yes: bool) -> None:
 
     The next run reads them as if for the first time. Nothing that was read is lost or doubled.
     """
-    home = Home(data_dir(Path.cwd()))
+    home = its_home(Path.cwd())
     if not home.control.exists():
         click.echo(f"nothing was read into {home.path} yet", err=True)
         sys.exit(FAILED)

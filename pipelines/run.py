@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.screen import Plain, progress, summary
-from pipelines.settings import EarshotConfig, checked, configured, data_dir, load
-from pipelines.warehouse import Home, Locked
+from pipelines.settings import EarshotConfig, configured, load
+from pipelines.warehouse import Home, LandingError, Locked
+from pipelines.whereabouts import home_of
 from sources.config import ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Asked:
     dry_run: bool
     no_docs: bool
     no_embed: bool
+    destination: str
+    shard: str
 
     @property
     def has_targets(self) -> bool:
@@ -84,6 +87,8 @@ NUMBER = click.IntRange(min=1)
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for; no network, nothing written.")
 @click.option("--no-docs", is_flag=True, help="Leave documents and their index for a later run.")
 @click.option("--no-embed", is_flag=True, help="Leave embeddings for a later run.")
+@click.option("--destination", metavar="NAME", default="", help="Where rows live: duckdb, postgres, ducklake.")
+@click.option("--shard", metavar="K/N", default="", help="Only the Kth of N parts of all scopes.")
 @click.option("--every", metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout; logs go to stderr.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every scan.")
@@ -114,6 +119,8 @@ def main(verbose: bool, **options: Any) -> None:
         sys.exit(screen.failed("FAILED", f"{error.strerror or error}: {error.filename or 'the data directory'}", 1))
     except sqlite3.Error as error:
         sys.exit(screen.failed("FAILED", f"the data directory's control.sqlite cannot be used: {error}", 1))
+    except LandingError as error:
+        sys.exit(screen.failed("UNREACHABLE", str(error), 1))
     except Locked as error:
         sys.exit(screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED))
 
@@ -125,7 +132,7 @@ async def _named(asked: Asked, screen: Plain) -> int:
     from pipelines.surgical_screen import plan, show
 
     settings, config = load(Path.cwd())
-    home = _home(config, asked.demo)
+    home = _home(settings, config, asked)
     wanted = targets(asked.issue, asked.mr, asked.pr)
     connected, place = target_place(_connected(asked, settings, config, home), wanted, asked.project)
     order = Order(connected, place, wanted, config.entity_timeout_seconds, asked.preflight_only)
@@ -144,10 +151,10 @@ async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
     from pipelines.sync import sync
 
     settings, config = load(Path.cwd())
-    home = _home(config, asked.demo)
+    home = _home(settings, config, asked)
     while True:
         connected = _connected(asked, settings, config, home)
-        if asked.project:
+        if asked.project and connected:
             connected = narrowed(connected, asked.project)
         if asked.type:
             connected = of_types(connected, asked.type)
@@ -167,11 +174,14 @@ async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
 
 
 def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Home) -> list[Any]:
+    from pipelines.choice import owned
+
     if asked.demo:
         from pipelines.demo import demo_sources
 
-        return [s for s in demo_sources(_demo_run(home)) if not asked.sources or s.source.name in asked.sources]
-    return list(configured(settings, config, asked.sources))
+        sources = [s for s in demo_sources(_demo_run(home)) if not asked.sources or s.source.name in asked.sources]
+        return owned(sources, home.shard)
+    return owned(configured(settings, config, asked.sources), home.shard)
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
@@ -212,9 +222,8 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
     return asyncio.run(guarded())
 
 
-def _home(config: EarshotConfig, demo: bool) -> Home:
-    data = data_dir(Path.cwd(), config=config)
-    return Home(checked(data / "demo" if demo else data))
+def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> Home:
+    return home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
 
 
 def _demo_run(home: Home) -> int:

@@ -117,7 +117,8 @@ def _ending(report: "Report", home: Home) -> str:
     if report.published_bytes is None:
         return f"Nothing changed: the warehouse is as it was. {report.seconds:.1f} s"
     size, total = report.published_bytes / 2**20, sum(report.new_events.values())
-    where = f"{_shown_path(home.published)} ({size:.1f} MB copied)"
+    shared = home.destination.is_shared
+    where = home.destination.told(home) if shared else f"{_shown_path(home.published)} ({size:.1f} MB copied)"
     return f"{total:,} new {_plural('event', total)} published to {where} in {report.seconds:.1f} s"
 
 

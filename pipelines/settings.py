@@ -66,6 +66,8 @@ class EarshotConfig:
     authors: list[str] = field(default_factory=list)
     command_prefix: str = "/earshot"
     keep_payloads: bool = True
+    destination: str = ""
+    shard: str = ""
     embed: EmbedConfig = EmbedConfig()
 
     def __post_init__(self) -> None:

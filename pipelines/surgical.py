@@ -261,10 +261,10 @@ class _Stages:
         return run.making(report, note=self._note)
 
     def _held(self, keys: list[str]) -> dict[str, Row]:
-        source, warehouse = self.surgery.order.source, self.warehouse.home.warehouse
-        if not warehouse.exists():
+        source, home = self.surgery.order.source, self.warehouse.home
+        if not home.destination.is_there(home):
             return {}
-        with duckdb.connect(str(warehouse), read_only=True) as connection:
+        with home.destination.looking(home) as connection:
             try:
                 found = connection.execute(source.held, {"keys": keys})
             except duckdb.CatalogException:  # this source never landed anything

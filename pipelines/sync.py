@@ -27,6 +27,7 @@ from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
+from pipelines.roster import leave_word
 from pipelines.warehouse import Home, LandingError, PublishError, as_dicts
 from sources.http import Api
 from sources.reading import Problem, Reading, Source
@@ -54,12 +55,14 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
     watch, started = watch or Watch(), time.monotonic()
     with ExitStack() as lock:
         lock.enter_context(home.lock())
-        with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
+        with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker, ExitStack() as after:
             mode = "full" if options.full else "sweep" if options.sweep else "bulk"
             mode = f"narrow {mode}" if options.is_narrowed else mode
             run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(home, ledger, run_id, options, worker, watch)
+            if home.destination.is_shared:
+                after.callback(lambda: leave_word(home, ledger.connection, pendulum.now("UTC").to_iso8601_string()))
             try:
                 async with ledger.beating(run_id):
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
@@ -155,7 +158,7 @@ class Run:
         """What comes after the landing; `note` is told of every stage that begins."""
         return Making(
             self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
-            lambda: {name: landing.cursors for name, landing in self.landings.items()}, report,
+            lambda: {name: each.cursors for name, each in self.landings.items() if each.kept is None}, report,
             note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
         )  # fmt: skip
 
@@ -228,7 +231,7 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
     sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
     columns: list[list[Any]] = [list(column) for column in zip(*sighted, strict=True)] or [[], [], []]
     types = (pa.string(), pa.string(), pa.int64())
-    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+    with home.destination.looking(home) as connection:
         connection.register(
             "sighted",
             pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)}),

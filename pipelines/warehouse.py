@@ -1,7 +1,8 @@
 """Where the data lives, who may write it, and how readers get to see it.
 
 DuckDB lets one process in at a time, and an open reader would keep the run out. So the run owns `warehouse.duckdb`, and
-readers open `published.duckdb`, which is replaced whole and atomically: a reader that holds the old file keeps it.
+readers open `published.duckdb`, which is replaced whole and atomically: a reader that holds the old file keeps it. On
+another destination (`pipelines/destinations/`) the directory holds only what is this runner's own.
 """
 
 import fcntl
@@ -16,26 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 import pendulum
 
+from pipelines.destinations import Destination
+from pipelines.destinations.embedded import EMBEDDED
+from pipelines.destinations.errors import LandingError, Locked, PublishError
+from pipelines.sharding import Shard
+
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["QUICKLY", "Home", "LandingError", "Locked", "PublishError", "as_dicts"]
-
+__all__ = ["QUICKLY", "Home", "LandingError", "Locked", "PublishError", "as_dicts", "copied"]
 
 # for few rows: text of all rows around them is written as it is, in half the time; runs over lists compress it again
 QUICKLY = "SET disabled_compression_methods = 'fsst'"
-
-
-class Locked(Exception):
-    """Another run holds the lock."""
-
-
-class LandingError(Exception):
-    """Rows could not be loaded; nothing of them counts, the next run reads them again."""
-
-
-class PublishError(Exception):
-    """Readers could not be given the new state; they keep the old one, the next run publishes."""
 
 
 def as_dicts(result: "duckdb.DuckDBPyConnection", at_once: int = 0) -> Iterator[dict[str, Any]]:
@@ -48,9 +41,11 @@ def as_dicts(result: "duckdb.DuckDBPyConnection", at_once: int = 0) -> Iterator[
 
 @dataclass(frozen=True)
 class Home:
-    """The data directory. Files in it are private to the user."""
+    """The data directory, and the engine that rows and models live on. Files in it are private to the user."""
 
     path: Path
+    destination: Destination = EMBEDDED
+    shard: Shard = Shard()
 
     @property
     def warehouse(self) -> Path:
@@ -102,27 +97,31 @@ class Home:
             file.truncate(0)
             file.write(json.dumps({"pid": os.getpid(), "since": pendulum.now("UTC").to_iso8601_string()}))
             file.flush()
-            yield
+            with self.destination.single_flight(self):
+                yield
 
-    def publish(self) -> int:
-        """Copies the closed, checkpointed warehouse for readers; bytes copied. The one cost that grows with history."""
-        partial = self.published.with_suffix(".partial")
-        try:
-            shutil.copyfile(self.warehouse, partial)  # by the kernel
-            with open(partial, "rb+") as target:
-                os.fsync(target.fileno())
-            os.replace(partial, self.published)
-        except OSError as error:
-            partial.unlink(missing_ok=True)
-            raise PublishError(
-                f"could not publish {self.published}: {error.strerror}; readers keep the last state"
-            ) from None
-        folder = os.open(self.path, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-        return self.published.stat().st_size
+    def publish(self) -> int | None:
+        """Readers see from now on what was built; bytes copied for them, where any were."""
+        return self.destination.publish(self)
+
+
+def copied(warehouse: Path, published: Path) -> int:
+    """Copies the closed, checkpointed warehouse for readers; bytes copied. The one cost that grows with history."""
+    partial = published.with_suffix(".partial")
+    try:
+        shutil.copyfile(warehouse, partial)  # by the kernel
+        with open(partial, "rb+") as target:
+            os.fsync(target.fileno())
+        os.replace(partial, published)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise PublishError(f"could not publish {published}: {error.strerror}; readers keep the last state") from None
+    folder = os.open(published.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return published.stat().st_size
 
 
 def _holder(path: Path) -> str:

@@ -45,7 +45,7 @@ def read_settings(folder: Path, environ: Mapping[str, str] = os.environ) -> Sett
                 raise ConfigError(f"{path} is not valid TOML: {error}") from None
     for key, text in environ.items():
         parts = key.lower().split("__")
-        if parts[0] in ("sources", "earshot") and len(parts) > 1:
+        if parts[0] in ("sources", "earshot", "destination") and len(parts) > 1:
             _merge(settings, _nested(parts, text))
     return settings
 

@@ -120,7 +120,9 @@ class Github:
 
     def only(self, names: list[str]) -> "Github":
         """This source, with less to read."""
-        return replace(self, config=replace(self.config, repos=names))
+        wanted = {name.lower() for name in names}
+        pulls = {name: numbers for name, numbers in self.config.pulls.items() if name.lower() in wanted}
+        return replace(self, config=replace(self.config, repos=names, pulls=pulls))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
         return (

@@ -1,20 +1,21 @@
-"""Who has dealt with what: acknowledgements, in control.sqlite, so that they outlive every rebuild of the warehouse.
+"""Who has dealt with what: acknowledgements, beside the rows but not made of them, so that they outlive every rebuild;
+on a destination that runners share, the same for all of them.
 
 Exactly once: of all who acknowledge an event for a consumer, one is told that it was new, the others since when it is.
 """
 
-import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines import control
 from pipelines.ask.answer import Refusal
+from pipelines.destinations.errors import Unavailable
 from pipelines.warehouse import Home
 
 __all__ = ["Acked", "acknowledge", "acknowledged"]
 
-PATIENCE = 10.0  # seconds; a run writes its ledger in moments
+TABLE = "acknowledgements"
+NEW = f"INSERT INTO {TABLE} VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING event_key"
 
 
 @dataclass(frozen=True)
@@ -24,41 +25,29 @@ class Acked:
 
 
 def acknowledge(home: Home, consumer: str, keys: Iterable[str]) -> Acked:
-    """All of them in one transaction, each exactly once a consumer, also against others at the same moment."""
-    now, new, already = control.now(), list[str](), dict[str, str]()
-    with _writing(home) as connection:
-        for key in dict.fromkeys(keys):
-            found = connection.execute(
-                "INSERT OR IGNORE INTO acknowledgements VALUES (?, ?, ?) RETURNING event_key", (consumer, key, now)
-            ).fetchone()
-            if found:
-                new.append(key)
-                continue
-            held = "SELECT processed_at FROM acknowledgements WHERE consumer = ? AND event_key = ?"
-            already[key] = connection.execute(held, (consumer, key)).fetchone()[0]
-    return Acked(new, already)
+    """All of them in one transaction, each exactly once a consumer, also against others at the same moment.
+
+    In the order of the keys: of two who wait for each other's, neither would ever be done.
+    """
+    now, asked = control.now(), list(dict.fromkeys(keys))
+    already: dict[str, str] = {}
+    try:
+        with control.writing(home) as decided:
+            for key in sorted(asked):
+                if not decided.rows(NEW, [consumer, key, now]):
+                    held = f"SELECT processed_at FROM {TABLE} WHERE consumer = ? AND event_key = ?"
+                    already[key] = decided.rows(held, [consumer, key])[0][0]
+    except Unavailable as error:
+        raise Refusal("FAILED", str(error), "try again") from None
+    return Acked([key for key in asked if key not in already], {key: already[key] for key in asked if key in already})
 
 
 def acknowledged(home: Home, consumer: str) -> str:
-    """The keys, as a JSON list that SQLite makes and DuckDB reads: Python need not look at each."""
-    if not home.control.exists():
-        return "[]"
-    connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
+    """The keys, as a JSON list that the database makes and DuckDB reads: Python need not look at each."""
     try:
-        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'acknowledgements'").fetchone():
-            return "[]"
-        keys = "SELECT json_group_array(event_key) FROM acknowledgements WHERE consumer = ?"
-        return str(connection.execute(keys, (consumer,)).fetchone()[0])
-    except sqlite3.Error as error:
-        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", "try again") from None
-    finally:
-        connection.close()
-
-
-@contextmanager
-def _writing(home: Home) -> Iterator[sqlite3.Connection]:
-    try:
-        with control.writing(home) as connection:
-            yield connection
-    except sqlite3.Error as error:
-        raise Refusal("FAILED", f"{home.control} cannot be written: {error}", "try again") from None
+        with home.destination.control(home, writes=False) as decided:
+            if decided is None or not decided.has(TABLE):
+                return "[]"
+            return decided.json_list(f"SELECT event_key AS value FROM {TABLE} WHERE consumer = ?", [consumer])
+    except Unavailable as error:
+        raise Refusal("UNREADABLE", str(error), "try again") from None

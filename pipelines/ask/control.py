@@ -1,35 +1,20 @@
-"""What control.sqlite knows, read while a run may be writing it; and what the published file knows of itself."""
+"""What the ledger knows, read while a run may be writing it; and what the published warehouse knows of itself."""
 
-import json
 import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.ask.answer import Refusal
 from pipelines.ask.published import Published, Row, published
+from pipelines.control import dicts
+from pipelines.destinations.errors import Unavailable
+from pipelines.roster import read_ledger, reports
 from pipelines.warehouse import Home
 
 __all__ = ["Control", "Held", "read_control", "read_held"]
 
 PATIENCE = 10.0
-LAST_RUNS = 5
-READS_ALL = "mode IN ('bulk', 'full', 'sweep')"
-
-LAGS = """
-SELECT r.source, r.scope, r.surface, r.lag_seconds FROM requests AS r
-INNER JOIN (
-    SELECT source, scope, surface, max(run_id) AS run_id FROM requests WHERE lag_seconds IS NOT NULL GROUP BY 1, 2, 3
-) AS last USING (source, scope, surface, run_id)
-"""
-COSTS = """
-SELECT source, surface, sum(requests) AS requests, sum(pages) AS pages, sum(fetched) AS fetched, sum(new) AS new,
-    sum(replayed) AS replayed
-FROM requests GROUP BY source, surface ORDER BY source, surface
-"""
-ANSWERS = "SELECT * FROM answers WHERE status <> 'observed' ORDER BY planned_at"
-ANSWER_COUNTS = "SELECT source, status, count(*) AS n FROM answers GROUP BY source, status ORDER BY source, status"
-FAILURES = "SELECT * FROM failures WHERE resolved_at IS NULL ORDER BY source, scope_name, surface"
-QUARANTINE = "SELECT source, count(*) AS n FROM quarantine WHERE resolved_at IS NULL GROUP BY source ORDER BY source"
+ANSWER_COUNTS = "SELECT source, status, count(*) FROM answers GROUP BY source, status ORDER BY source, status"
 
 CURSORS = """
 SELECT source, scope, scope_name, surface, newest, is_complete FROM ops.cursors
@@ -97,16 +82,42 @@ class Held:
 
 
 def read_control(home: Home) -> Control:
+    if home.destination.is_shared:
+        return _of_all_runners(home)
     if not home.control.exists():
         raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", "configure a source and run `earshot sync`")
     connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
     connection.row_factory = sqlite3.Row
     try:
-        return _read(connection)
+        return Control(**read_ledger(connection), **_answers(home))
     except sqlite3.Error as error:
         raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", "the next run makes it anew") from None
     finally:
         connection.close()
+
+
+def _of_all_runners(home: Home) -> Control:
+    """Each runner's ledger lies on its own machine: what they left after their last runs."""
+    try:
+        with home.destination.control(home, writes=False) as control:
+            found = reports(control)
+    except Unavailable as error:
+        raise Refusal("UNREADABLE", str(error), home.destination.remedy(home)) from None
+    if found is None:
+        raise Refusal("NOTHING_YET", "no run has been here", "configure a source and run `earshot sync`")
+    return Control(**found, **_answers(home))
+
+
+def _answers(home: Home) -> dict[str, Any]:
+    """Of ours, as far as nobody has heard them; and how many there are of each kind."""
+    with home.destination.control(home, writes=False) as decided:
+        if decided is None or not decided.has("answers"):
+            return {}
+        counts = decided.rows(ANSWER_COUNTS)
+        return {
+            "answers": dicts(decided, "answers", "WHERE status <> 'observed' ORDER BY planned_at"),
+            "answer_counts": [dict(zip(("source", "status", "n"), row, strict=True)) for row in counts],
+        }
 
 
 def read_held(home: Home) -> Held:
@@ -117,32 +128,6 @@ def read_held(home: Home) -> Held:
         if refusal.code == "NOTHING_YET":
             return Held()
         raise
-
-
-def _read(connection: sqlite3.Connection) -> Control:
-    def rows(query: str, *values: object) -> list[Row]:
-        return [dict(row) for row in connection.execute(query, values)]
-
-    connection.execute("BEGIN")  # one moment for all of it
-    last = rows(f"SELECT * FROM runs WHERE {READS_ALL} ORDER BY run_id DESC LIMIT 1")
-    finished = rows(
-        f"SELECT * FROM runs WHERE {READS_ALL} AND status IN ('done', 'partial') ORDER BY run_id DESC LIMIT 1"
-    )
-    answering = rows("SELECT 1 FROM sqlite_master WHERE name = 'answers'")  # not in ledgers of earlier versions
-    facts = rows("SELECT name, value FROM facts WHERE name LIKE 'quota %'")
-    return Control(
-        runs=rows("SELECT * FROM runs ORDER BY run_id DESC LIMIT ?", LAST_RUNS),
-        last=last[0] if last else None,
-        last_finished=finished[0] if finished else None,
-        failures=rows(FAILURES),
-        quarantine=rows(QUARANTINE),
-        quotas={row["name"].partition(" ")[2]: json.loads(row["value"]) for row in facts},
-        lags=rows(LAGS),
-        costs=rows(COSTS),
-        replayed=rows("SELECT coalesce(sum(rows_replayed), 0) AS n FROM runs")[0]["n"],
-        answers=rows(ANSWERS) if answering else [],
-        answer_counts=rows(ANSWER_COUNTS) if answering else [],
-    )
 
 
 def _held(warehouse: Published) -> Held:

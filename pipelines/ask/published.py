@@ -1,7 +1,7 @@
 """The readers' file, open for as long as one question takes. Values are bound, never spliced into SQL."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 
 from pipelines.ask.answer import Refusal
-from pipelines.settings import data_dir
 from pipelines.warehouse import Home, as_dicts
+from pipelines.whereabouts import its_home
 
 __all__ = ["Published", "Row", "Where", "home", "published"]
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def home() -> Home:
-    return Home(data_dir(Path.cwd()))
+    return its_home(Path.cwd())
 
 
 @dataclass
@@ -67,20 +67,20 @@ class Published:
 def published(where: Home | None = None) -> Iterator[Published]:
     """Nothing of this machine is within a query's reach: neither files nor extensions."""
     place = where or home()
-    if not place.published.exists():
-        raise _nothing_yet(place)
-    again = f"delete {place.published} and run `earshot sync`: it is made again from the warehouse"
-    try:
-        connection = duckdb.connect(str(place.published), read_only=True, config={"enable_external_access": "false"})
-    except duckdb.Error as error:
-        raise Refusal("UNREADABLE", f"{place.published} cannot be read: {_first(error)}", again) from None
-    try:
-        with connection:
+    where_told, again = place.destination.told(place), place.destination.remedy(place)
+    with ExitStack() as open_:
+        try:
+            connection = open_.enter_context(place.destination.published(place))
+        except duckdb.Error as error:
+            raise Refusal("UNREADABLE", f"{where_told} cannot be read: {_first(error)}", again) from None
+        if connection is None:
+            raise _nothing_yet(place)
+        try:
             yield Published(connection)
-    except duckdb.CatalogException as error:
-        raise Refusal("OUTDATED", f"{place.published} was made by another version: {_first(error)}", again) from None
-    except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
-        raise Refusal("UNREADABLE", f"{place.published} cannot be read: {_first(error)}", again) from None
+        except duckdb.CatalogException as error:
+            raise Refusal("OUTDATED", f"{where_told} was made by another version: {_first(error)}", again) from None
+        except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
+            raise Refusal("UNREADABLE", f"{where_told} cannot be read: {_first(error)}", again) from None
 
 
 def _nothing_yet(place: Home) -> Refusal:

@@ -10,8 +10,8 @@ from pipelines.ask.shown import at, line, reference
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
 from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
-from pipelines.settings import data_dir, load
-from pipelines.warehouse import Home
+from pipelines.settings import load
+from pipelines.whereabouts import its_home
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +47,7 @@ def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -
 
     text, mode = " ".join(words), mode or "keyword"
     _, config = load(Path.cwd())
-    home = Home(data_dir(Path.cwd(), config=config))
+    home = its_home(Path.cwd())
     if not home.search.exists():
         raise Refusal("NOTHING_YET", f"nothing to search in {home.path} yet", "run `earshot sync` (without --no-docs)")
     embedder = _embedder(config) if mode != "keyword" else None

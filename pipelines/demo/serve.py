@@ -87,26 +87,28 @@ class Bench(App):
 
 def github(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
     world = GitHubWorld(NOW)
-    repo = world.add_repo(place)
-    world.fill(repo, **amounts)
+    repos = [world.add_repo(name) for name in place.split(",")]
+    for repo in repos:
+        world.fill(repo, **amounts)
     service = GitHubApp(world, switches, github_access.Access(quota=10**9, anonymous_quota=10**9))
 
     def stir(changes: int) -> int:
-        github_fill.stir(world, repo, changes)
-        return len(repo.comments.rows)
+        github_fill.stir(world, repos[0], changes)
+        return len(repos[0].comments.rows)
 
     return Bench(service, service.answer, world, stir)
 
 
 def gitlab(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
     world = GitLabWorld(NOW)
-    project = world.add_project(place)
-    world.fill(project, **amounts)
+    projects = [world.add_project(name) for name in place.split(",")]
+    for project in projects:
+        world.fill(project, **amounts)
     service = GitLabApp(world, switches)
 
     def stir(changes: int) -> int:
-        gitlab_fill.stir(world, project, changes)
-        return sum(mr.user_notes_count for mr in project.merge_requests.values())
+        gitlab_fill.stir(world, projects[0], changes)
+        return sum(mr.user_notes_count for mr in projects[0].merge_requests.values())
 
     return Bench(service, service.answer, world, stir)
 
@@ -151,7 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--service", choices=AMOUNTS, default="github")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--repo", "--project", default="lantern/lantern")
+    parser.add_argument("--repo", "--project", default="lantern/lantern", help="or several, with commas between")
     for kind in dict.fromkeys(kind for amounts in AMOUNTS.values() for kind in amounts):
         parser.add_argument(
             f"--{kind}",

@@ -12,8 +12,9 @@ from typing import Any
 from pipelines.ask.answer import Refusal
 from pipelines.ask.control import Control, Held, read_control, read_held
 from pipelines.ask.published import Published, Row, published
-from pipelines.settings import data_dir
+from pipelines.destinations.errors import Unavailable
 from pipelines.warehouse import Home
+from pipelines.whereabouts import its_home
 
 __all__ = ["Bounds", "Nothing", "ask", "bounds", "control", "held", "home", "ledger", "stamp"]
 
@@ -43,12 +44,14 @@ class Bounds:
 def home() -> Home:
     """The project's data, also for a notebook that was opened in the project's notebooks/."""
     here = Path.cwd()
-    return Home(data_dir(here if (here / ".dlt").is_dir() or not (here.parent / ".dlt").is_dir() else here.parent))
+    return its_home(here if (here / ".dlt").is_dir() or not (here.parent / ".dlt").is_dir() else here.parent)
 
 
 def stamp() -> str:
     """Another after every publish and every step of a run; cheap enough to be asked for every few seconds."""
     place = home()
+    if place.destination.is_shared:
+        return _last_word(place)
     files = (place.published, place.control, place.control.with_name(f"{place.control.name}-wal"))
     return " ".join(_mark(file) for file in files)
 
@@ -91,6 +94,8 @@ def held() -> Held:
 
 def ledger(query: str, *values: object) -> list[Row]:
     """A question to control.sqlite, which is always as of now."""
+    if not home().control.exists():  # of a runner elsewhere
+        return []
     with closing(sqlite3.connect(f"{home().control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)) as connection:
         connection.row_factory = sqlite3.Row
         return [dict(row) for row in connection.execute(query, values)]
@@ -101,6 +106,17 @@ def _published() -> Iterator[Published]:
     with _ALONE, published(home()) as warehouse:
         warehouse.connection.execute("SET TimeZone = 'UTC'")
         yield warehouse
+
+
+def _last_word(place: Home) -> str:
+    """When a runner last said what it did."""
+    try:
+        with place.destination.control(place, writes=False) as control:
+            if control is None or not control.has("runners"):
+                return "-"
+            return " ".join(str(row) for row in control.rows("SELECT shard, told_at FROM runners ORDER BY shard"))
+    except Unavailable:
+        return "-"
 
 
 def _mark(file: Path) -> str:

@@ -1,6 +1,7 @@
 -- Words pinned to a place in a diff, on either forge: one row per comment, where it was said and where that stands now.
 -- key: event_key
 -- not null: path
+-- kept by, where shared: parent_key
 
 WITH pinned AS (
     SELECT * FROM staging.github_diff_notes
@@ -33,7 +34,7 @@ SELECT
     pinned.current_sha,
     pinned.is_outdated,
     resolution.is_resolved,
-    nullif(regexp_extract(said.body, '```suggestion[^\n]*\n(.*?)```', 1, 's'), '') AS suggestion,
+    nullif(regexp_extract(said.body, '```suggestion[^\n]*?\n(.*?)```', 1, 's'), '') AS suggestion,
     pinned.diff_hunk,
     said.url,
     said.created_at

@@ -48,7 +48,7 @@ talk AS (
         any_value(words) FILTER (is_opener AND source <> 'bluesky') AS description,
         string_agg(head || chr(10) || words, chr(10) || chr(10) ORDER BY thread_at, thread_id, said_at)
             FILTER (NOT is_hidden AND words <> '' AND (NOT is_opener OR source = 'bluesky')) AS discussion,
-        list_sort(list(DISTINCT lower(author)) FILTER (NOT is_hidden AND author IS NOT NULL)) AS participants,
+        list(DISTINCT lower(author) ORDER BY lower(author)) FILTER (NOT is_hidden AND author IS NOT NULL) AS participants,
         bool_or(is_hidden) AS is_unlisted,
         count(*) FILTER (NOT is_hidden) AS shown_count,
         min(created_at) AS created_at,

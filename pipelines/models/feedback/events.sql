@@ -30,7 +30,7 @@ SELECT
     kind,
     scope,                                                -- numeric id: survives renames
     scope_name,                                           -- what people call it today
-    CAST(id AS VARCHAR) AS id,                            -- the service's own id, shared by all versions
+    id,                                                   -- the service's own id, shared by all versions
     ordered.parent_key,
     parent_kind,
     parent_number,

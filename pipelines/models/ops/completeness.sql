@@ -1,5 +1,6 @@
 -- The source's own counts against ours: one row per issue, pull request or merge request whose comments are counted.
 -- key: parent_key
+-- kept by, where shared: parent_key
 
 WITH counts AS (
     SELECT * FROM staging.github_counts

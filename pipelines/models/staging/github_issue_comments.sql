@@ -7,7 +7,7 @@ SELECT
     'issue_comment' AS kind,
     c.scope,
     coalesce(repo.repo, c.repo) AS scope_name,
-    c.id,
+    CAST(c.id AS VARCHAR) AS id,
     c.version,
     c.parent_key,
     CASE WHEN i.is_pull_request THEN 'pull_request' ELSE 'issue' END AS parent_kind,

@@ -7,7 +7,7 @@ SELECT
     o.kind,
     o.scope,
     coalesce(repo.repo, i.repo) AS scope_name,
-    o.id,
+    CAST(o.id AS VARCHAR) AS id,
     o.version,
     i.parent_key,
     o.kind AS parent_kind,

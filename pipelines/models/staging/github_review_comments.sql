@@ -7,7 +7,7 @@ SELECT
     'review_comment' AS kind,
     c.scope,
     coalesce(repo.repo, c.repo) AS scope_name,
-    c.id,
+    CAST(c.id AS VARCHAR) AS id,
     c.version,
     c.parent_key,
     'pull_request' AS parent_kind,

@@ -7,7 +7,7 @@ SELECT
     'review' AS kind,
     r.scope,
     coalesce(repo.repo, r.repo) AS scope_name,
-    r.id,
+    CAST(r.id AS VARCHAR) AS id,
     r.version,
     r.parent_key,
     'pull_request' AS parent_kind,

@@ -12,7 +12,7 @@ SELECT
     CASE WHEN v.is_diff_note THEN 'diff_note' ELSE 'note' END AS kind,
     v.scope,
     coalesce(project.project, v.project) AS scope_name,
-    v.id,
+    CAST(v.id AS VARCHAR) AS id,
     v.version,
     v.parent_key,
     v.parent_kind,

@@ -12,7 +12,7 @@ SELECT
     o.parent_kind AS kind,
     o.scope,
     coalesce(project.project, o.project) AS scope_name,
-    o.id,
+    CAST(o.id AS VARCHAR) AS id,
     o.version,
     o.parent_key,
     o.parent_kind,

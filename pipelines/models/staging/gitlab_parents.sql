@@ -7,10 +7,11 @@ WITH parents AS (
         source_branch, target_branch, head_sha, detailed_merge_status, merge_user, merged_at, closed_at, created_at,
         updated_at, url, seen_at
     FROM gitlab.merge_requests
-    UNION ALL BY NAME
+    UNION ALL
     SELECT
         parent_key, 'issue' AS kind, scope, project, number, title, state, false AS is_draft, author, milestone,
-        closed_at, created_at, updated_at, url, seen_at
+        NULL AS source_branch, NULL AS target_branch, NULL AS head_sha, NULL AS detailed_merge_status,
+        NULL AS merge_user, NULL AS merged_at, closed_at, created_at, updated_at, url, seen_at
     FROM gitlab.issues
 ),
 

@@ -1,0 +1,160 @@
+"""The DuckDB file, the default: `warehouse.duckdb` is the run's own, readers get a copy of it, whole and atomically."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.destinations import Cursors
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pipelines.destinations.control import Control
+    from pipelines.ledger import Ledger
+    from pipelines.warehouse import Home
+    from sources.record import Table
+
+__all__ = ["EMBEDDED", "Embedded"]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    is_shared: bool = False
+
+    def single_flight(self, home: "Home") -> nullcontext[None]:
+        return nullcontext()  # the file is this machine's, and so is the lock beside it
+
+    def for_dlt(self, home: "Home") -> Any:
+        from dlt.destinations import duckdb as duckdb_destination
+
+        made = duckdb_destination(
+            str(home.warehouse), supports_transactions=True, preferred_loader_file_format="parquet"
+        )
+        resolve, known = made.configuration, list[Any]()
+
+        def configuration(initial: Any, accept_partial: bool = False) -> Any:
+            """What it can do is asked twenty times a landing, and looked up in the environment each time: 40 ms."""
+            if not accept_partial:
+                return resolve(initial)
+            if not known:
+                known.append(resolve(initial, accept_partial=True))
+            return known[0]
+
+        made.configuration = configuration
+        return made
+
+    def is_there(self, home: "Home") -> bool:
+        return home.warehouse.exists()
+
+    def holds(self, home: "Home", source: str, load: str) -> bool:
+        import duckdb
+
+        with self.looking(home) as connection:
+            try:
+                return bool(
+                    connection.execute(f"SELECT 1 FROM {source}._dlt_loads WHERE load_id = ?", [load]).fetchone()
+                )
+            except duckdb.CatalogException:
+                return False
+
+    def is_shaped(self, home: "Home", source: str, tables: Sequence["Table"]) -> None:
+        return None
+
+    def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> nullcontext[None]:
+        return nullcontext()
+
+    def cursors(self, home: "Home", source: str) -> None:
+        return None
+
+    def keep_cursors(self, home: "Home", source: str, cursors: Cursors, names: Mapping[str, str]) -> None:
+        """They went with the package."""
+
+    def forget_cursors(self, home: "Home", source: str, scopes: Iterable[str] | None) -> int:
+        return 0
+
+    @contextmanager
+    def looking(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
+        import duckdb
+
+        with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+            yield connection
+
+    @contextmanager
+    def building(self, home: "Home", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
+        import duckdb
+
+        with duckdb.connect(str(home.warehouse), config=dict(config)) as connection:
+            yield connection
+
+    @contextmanager
+    def held_open(self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]) -> Iterator[None]:
+        """Closing it writes its log into it, and opening it reads that again: 0.1 s each time."""
+        import duckdb
+
+        with duckdb.connect(str(home.warehouse), config=dict(config)) as connection:
+            for setting in settings:
+                connection.execute(setting)
+            yield
+
+    @contextmanager
+    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        import duckdb
+
+        with duckdb.connect() as any_, self.building(home, config) as connection:
+            usual = any_.execute("SELECT current_setting('memory_limit')").fetchone()
+            limit = usual[0] if usual else "1GiB"
+            connection.execute(f"SET memory_limit = '{limit}'")  # RESET does not reach the buffers
+            yield config
+
+    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
+        with self.building(home, config) as connection:
+            connection.execute("CHECKPOINT")
+
+    def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
+        return ledger.fact("settings")
+
+    def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None:
+        """Remembered in the ledger, once it is published."""
+
+    def is_published(self, home: "Home") -> bool:
+        return home.published.exists()
+
+    def publish(self, home: "Home") -> int:
+        from pipelines.warehouse import copied
+
+        return copied(home.warehouse, home.published)
+
+    @contextmanager
+    def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
+        import duckdb
+
+        if not home.published.exists():
+            yield None
+            return
+        with duckdb.connect(
+            str(home.published), read_only=True, config={"enable_external_access": "false"}
+        ) as connection:
+            yield connection
+
+    def control(self, home: "Home", *, writes: bool) -> "AbstractContextManager[Control | None]":
+        from pipelines.destinations.control import in_sqlite
+
+        return in_sqlite(home.control, writes=writes)
+
+    def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
+        file = home.published if read_only else home.warehouse
+        quoted = str(file).replace("'", "''")  # ATTACH takes no parameters
+        connection.execute(f"ATTACH '{quoted}' AS {name}{' (READ_ONLY)' if read_only else ''}")
+
+    def told(self, home: "Home") -> str:
+        return str(home.published)
+
+    def remedy(self, home: "Home") -> str:
+        return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
+
+    def safe(self, text: str) -> str:
+        return text
+
+
+EMBEDDED = Embedded()

@@ -1,0 +1,214 @@
+"""Postgres: rows and models in one database, for many runners and readers.
+
+Landed tables are made here before dlt fills them: text that compares by its bytes, a unique key that no two runners
+can get past, and the indexes that keep a run's cost at what changed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+from pipelines.destinations import Cursors
+from pipelines.destinations.attached import in_memory, load_extension, postgres_secret
+from pipelines.destinations.control import Control, on_server
+from pipelines.destinations.server import Address, Server
+from pipelines.destinations.shared import (
+    BUILT,
+    SETTINGS,
+    forget_cursors,
+    keep_cursors,
+    kept_cursors,
+    learn,
+    learned,
+    shape_of,
+    shaped,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pipelines.destinations.postgres_session import PostgresSession
+    from pipelines.ledger import Ledger
+    from pipelines.warehouse import Home
+    from sources.record import Table
+
+__all__ = ["Postgres"]
+
+
+@dataclass
+class Postgres:
+    address: Address
+    server: Server = field(init=False)
+    is_shared: bool = True
+    made: set[str] = field(default_factory=set)  # sources whose tables stand as they are declared now
+
+    def __post_init__(self) -> None:
+        self.server = Server(self.address)
+
+    @contextmanager
+    def single_flight(self, home: "Home") -> Iterator[None]:
+        with self.server.single_flight(home.shard):
+            yield
+
+    def for_dlt(self, home: "Home") -> Any:
+        """By Arrow over ADBC: dlt's CSV would turn empty text into null. Every shard stages by itself."""
+        from dlt.destinations import postgres
+
+        return postgres(
+            str(self.address.url), preferred_loader_file_format="parquet",
+            staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
+        )  # fmt: skip
+
+    def is_there(self, home: "Home") -> bool:
+        return self._is_there("ops.cursors")
+
+    def holds(self, home: "Home", source: str, load: str) -> bool:
+        import duckdb
+
+        with self._session() as session:
+            try:
+                found = session.execute(f"SELECT 1 FROM {source}._dlt_loads WHERE load_id = ?", [load]).fetchone()
+            except duckdb.CatalogException:
+                return False
+        return bool(found)
+
+    def is_shaped(self, home: "Home", source: str, tables: Sequence["Table"]) -> bool:
+        if source not in self.made:
+            with self._session() as session:
+                if learned(_as_duckdb(session), f"shape {source}") == shape_of(tables):
+                    self.made.add(source)
+        return source in self.made
+
+    @contextmanager
+    def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> Iterator[None]:
+        if not self.is_shaped(home, source, tables):
+            with self.server.step(alone=True), self._session() as session:
+                shaped(_as_duckdb(session), source, tables, _indexes(source, tables))
+        is_first = not self._is_there(f"{source}._dlt_pipeline_state")  # dlt's own tables, which it makes as it goes:
+        with self.server.step(alone=is_first):  # two at it at once would be told that somebody has made them
+            yield
+
+    def cursors(self, home: "Home", source: str) -> Cursors:
+        with self._session() as session:
+            return kept_cursors(_as_duckdb(session), source)
+
+    def keep_cursors(self, home: "Home", source: str, cursors: Cursors, names: Mapping[str, str]) -> None:
+        with self._session() as session:
+            keep_cursors(_as_duckdb(session), source, cursors, names)
+
+    def forget_cursors(self, home: "Home", source: str, scopes: Iterable[str] | None) -> int:
+        with self._session() as session:
+            return forget_cursors(_as_duckdb(session), source, scopes)
+
+    @contextmanager
+    def looking(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
+        with in_memory() as connection:
+            self.attach(connection, home, "earshot", read_only=True)
+            connection.execute("USE earshot")
+            yield connection
+
+    @contextmanager
+    def building(self, home: "Home", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """Memory is the server's affair, and so is `config`."""
+        with self.server.step(alone=True), self._session() as session:
+            session.begin()
+            yield _as_duckdb(session)
+            for statement in _model_indexes():
+                session.execute(statement)
+            session.commit()
+
+    def held_open(self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]) -> nullcontext[None]:
+        return nullcontext()
+
+    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> nullcontext[Mapping[str, Any]]:
+        return nullcontext({name: value for name, value in config.items() if name != "memory_limit"})
+
+    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
+        """What was committed is there."""
+
+    def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
+        with self._session() as session:
+            return learned(_as_duckdb(session), SETTINGS)
+
+    def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None:
+        learn(connection, SETTINGS, settings)
+
+    def is_published(self, home: "Home") -> bool:
+        return self._is_there("feedback.events")
+
+    def publish(self, home: "Home") -> int:
+        """Readers saw it when the build was committed."""
+        return 0
+
+    @contextmanager
+    def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
+        with self.looking(home) as connection:
+            if not connection.execute(BUILT).fetchone():
+                yield None
+                return
+            connection.execute("SET enable_external_access = false")
+            connection.begin()  # one moment, however many questions
+            yield connection
+
+    def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
+        return on_server(self.address)
+
+    def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
+        load_extension(connection, "postgres_scanner")
+        more = " ".join(f"{key}={value}" for key, value in self.address.query)
+        secret = postgres_secret(connection, self.address)
+        mode = ", READ_ONLY" if read_only else ""
+        connection.execute(f"ATTACH '{more}' AS {name} (TYPE postgres, SECRET {secret}{mode})")
+
+    def told(self, home: "Home") -> str:
+        return str(self.address)
+
+    def remedy(self, home: "Home") -> str:
+        return "see that its server is up and the credentials are right; the next run makes a table that is missing"
+
+    def safe(self, text: str) -> str:
+        return self.address.safe(text)
+
+    def _is_there(self, table: str) -> bool:
+        with self._session() as session:
+            found = session.execute("SELECT CAST(to_regclass(?) AS VARCHAR)", [table]).fetchone()
+        return bool(found and found[0])
+
+    @contextmanager
+    def _session(self) -> Iterator["PostgresSession"]:
+        from pipelines.destinations.postgres_session import PostgresSession, speaking_duckdb
+
+        with speaking_duckdb():
+            connection = self.address.connect()
+        try:
+            yield PostgresSession(connection)
+        finally:
+            connection.close()  # what was not committed is not there
+
+
+def _as_duckdb(session: "PostgresSession") -> "duckdb.DuckDBPyConnection":
+    """It has the methods that runs use, and speaks the dialect."""
+    return cast("duckdb.DuckDBPyConnection", session)
+
+
+def _indexes(source: str, tables: Iterable["Table"]) -> Iterator[str]:
+    yield "CREATE UNIQUE INDEX IF NOT EXISTS cursors_key ON ops.cursors (source, surface, scope)"
+    for root in tables:
+        for name, table in root.family().items():
+            if name == root.name:
+                yield f"CREATE UNIQUE INDEX IF NOT EXISTS {name}_key ON {source}.{name} ({', '.join(table.key)})"
+            for column in ("parent_key", "_dlt_load_id" if name == root.name else "_dlt_root_id"):
+                if column in table.columns or column.startswith("_dlt"):
+                    yield f"CREATE INDEX IF NOT EXISTS {name}_{column.strip('_')} ON {source}.{name} ({column})"
+
+
+def _model_indexes() -> Iterator[str]:
+    """Of tables that models are kept in: by what they are narrowed to, and by what readers look them up with."""
+    from pipelines.models import read_models
+
+    for model in read_models(is_shared=True):
+        if model.kept_by:
+            table = model.name.partition(".")[2]
+            for column in dict.fromkeys([model.kept_by, model.key[0]]):
+                yield f"CREATE INDEX IF NOT EXISTS {table}_{column} ON {model.name} ({column})"

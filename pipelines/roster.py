@@ -1,0 +1,117 @@
+"""What a ledger says of its runs, as readers want it; and the same of every runner that shares a destination.
+
+Each runner's ledger lies on its own machine. After every run, also one that changed nothing, it leaves what it says in
+`control.runners`: so that anybody can ask how all of them are, and one that has died is missed.
+"""
+
+import json
+import logging
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+from pipelines.destinations.control import Control
+from pipelines.destinations.errors import Unavailable
+
+if TYPE_CHECKING:
+    from pipelines.warehouse import Home
+
+__all__ = ["leave_word", "read_ledger", "report_for_work", "reports"]
+
+log = logging.getLogger("earshot.roster")
+
+Row = dict[str, Any]
+LAST_RUNS = 5
+READS_ALL = "mode IN ('bulk', 'full', 'sweep')"
+LAGS = """
+SELECT r.source, r.scope, r.surface, r.lag_seconds FROM requests AS r
+INNER JOIN (
+    SELECT source, scope, surface, max(run_id) AS run_id FROM requests WHERE lag_seconds IS NOT NULL GROUP BY 1, 2, 3
+) AS last USING (source, scope, surface, run_id)
+"""
+COSTS = """
+SELECT source, surface, sum(requests) AS requests, sum(pages) AS pages, sum(fetched) AS fetched, sum(new) AS new,
+    sum(replayed) AS replayed
+FROM requests GROUP BY source, surface ORDER BY source, surface
+"""
+FAILURES = "SELECT * FROM failures WHERE resolved_at IS NULL ORDER BY source, scope_name, surface"
+QUARANTINE = "SELECT source, count(*) AS n FROM quarantine WHERE resolved_at IS NULL GROUP BY source ORDER BY source"
+RUNNERS = "shard TEXT PRIMARY KEY, told_at TEXT NOT NULL, told TEXT NOT NULL"
+
+
+def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
+    """As of one moment, also while a run is writing."""
+
+    def rows(query: str, *values: object) -> list[Row]:
+        return [dict(row) for row in connection.execute(query, values)]
+
+    connection.execute("BEGIN")
+    last = rows(f"SELECT * FROM runs WHERE {READS_ALL} ORDER BY run_id DESC LIMIT 1")
+    finished = rows(
+        f"SELECT * FROM runs WHERE {READS_ALL} AND status IN ('done', 'partial') ORDER BY run_id DESC LIMIT 1"
+    )
+    facts = rows("SELECT name, value FROM facts WHERE name LIKE 'quota %'")
+    found = {
+        "runs": rows("SELECT * FROM runs ORDER BY run_id DESC LIMIT ?", LAST_RUNS),
+        "last": last[0] if last else None,
+        "last_finished": finished[0] if finished else None,
+        "failures": rows(FAILURES),
+        "quarantine": rows(QUARANTINE),
+        "quotas": {row["name"].partition(" ")[2]: json.loads(row["value"]) for row in facts},
+        "lags": rows(LAGS),
+        "costs": rows(COSTS),
+        "replayed": rows("SELECT coalesce(sum(rows_replayed), 0) AS n FROM runs")[0]["n"],
+    }
+    connection.execute("ROLLBACK")
+    return found
+
+
+def report_for_work(control: Control, shard: str, now: str, ledger: sqlite3.Connection) -> None:
+    """This runner's ledger in place of what it left before."""
+    control.need("runners", RUNNERS)
+    told = json.dumps(read_ledger(ledger), default=str)
+    control.rows("DELETE FROM runners WHERE shard = ?", [shard])
+    control.rows("INSERT INTO runners VALUES (?, ?, ?)", [shard, now, told])
+
+
+def reports(control: Control | None) -> dict[str, Any] | None:
+    """All runners of the present number of shards, as if they had one ledger; None before the first run.
+
+    The last run is the one that ended worst, or longest ago: a runner that has died must not hide behind the others.
+    """
+    if control is None or not control.has("runners"):
+        return None
+    found = control.rows("SELECT shard, told FROM runners ORDER BY told_at DESC")
+    if not found:
+        return None
+    of = found[0][0].partition("/")[2]
+    told = {shard: json.loads(text) for shard, text in found if shard.partition("/")[2] == of}
+    each = list(told.values())
+    finished = [one["last_finished"] for one in each if one["last_finished"]]
+    last = [one["last"] for one in each if one["last"]]
+    return {
+        "runs": sorted(_of_all(each, "runs"), key=lambda row: row["started_at"], reverse=True)[:LAST_RUNS],
+        "last": next((run for run in last if run["status"] in ("failed", "killed")), _newest(last)),
+        "last_finished": min(finished, key=lambda run: run["finished_at"]) if len(finished) == int(of) else None,
+        "failures": _of_all(each, "failures"), "quarantine": _of_all(each, "quarantine"),
+        "quotas": {source: quota for one in reversed(each) for source, quota in one["quotas"].items()},
+        "lags": _of_all(each, "lags"), "costs": _of_all(each, "costs"),
+        "replayed": sum(one["replayed"] for one in each),
+    }  # fmt: skip
+
+
+def leave_word(home: "Home", ledger: sqlite3.Connection, now: str) -> None:
+    """After a run, however it ended. That it could not be said changes nothing of what was done."""
+    try:
+        with home.destination.control(home, writes=True) as control:
+            assert control is not None
+            report_for_work(control, str(home.shard), now, ledger)
+    except Unavailable as error:
+        log.warning("what this run did could not be told to the others: %s", error)
+
+
+def _of_all(each: list[dict[str, Any]], name: str) -> list[Row]:
+    return [row for one in each for row in one[name]]
+
+
+def _newest(runs: list[Row]) -> Row | None:
+    return max(runs, key=lambda run: str(run["started_at"]), default=None)

@@ -1,0 +1,129 @@
+"""The demo world's runs on DuckDB, Postgres and DuckLake, with real servers: the same rows, and readers of all."""
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from pipelines.ask.acks import acknowledge, acknowledged
+from pipelines.cli import main
+from pipelines.demo import demo_sources
+from pipelines.destinations import ducklake
+from pipelines.report import Report
+from pipelines.sync import Options, sync
+from pipelines.warehouse import Home
+from tests.elsewhere import ENGINES, differences, place
+from tests.servers import PASSWORD, Cluster
+
+
+def run(home: Home, number: int, **options: Any) -> Report:
+    report = asyncio.run(sync(home, demo_sources(number), Options(**options)))
+    assert report.exit_code == 0, (report.error, [source.problems for source in report.sources])
+    return report
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    home = Home(tmp_path_factory.mktemp("embedded"))
+    for number in (0, 1):
+        run(home, number)
+    return home
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def there(request: pytest.FixtureRequest, server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """After two runs."""
+    home = place(request.param, server, tmp_path_factory.mktemp(request.param))
+    first, second = run(home, 0), run(home, 1)
+    assert sum(first.new_events.values()) > 900 and 0 < sum(second.new_events.values()) < 50
+    return home
+
+
+@pytest.fixture
+def ask(there: Home, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`earshot …` on a machine that never ran anything, with one setting and the address."""
+    where = there.destination
+    url = server.url((where.catalog if isinstance(where, ducklake.DuckLake) else where.address).database)  # type: ignore[attr-defined]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("EARSHOT_DATA", str(tmp_path / "reader"))
+    monkeypatch.setenv("EARSHOT__DESTINATION", "ducklake" if isinstance(where, ducklake.DuckLake) else "postgres")
+    monkeypatch.setenv("DESTINATION__POSTGRES__CREDENTIALS", url)
+    monkeypatch.setenv("DESTINATION__DUCKLAKE__CREDENTIALS__CATALOG", url)
+    monkeypatch.setenv("DESTINATION__DUCKLAKE__CREDENTIALS__STORAGE", str(getattr(where, "storage", "")))
+
+    def asked(*words: str, code: int = 0) -> Result:
+        result = CliRunner().invoke(main, list(words))
+        assert result.exit_code == code, result.output
+        assert PASSWORD not in result.output
+        return result
+
+    return asked
+
+
+def test_two_runs_leave_the_same_rows_as_on_duckdb(there: Home, embedded: Home) -> None:
+    """Events, comments, threads, diff notes and all else that readers see; a third run finds nothing to do."""
+    assert differences(embedded, there) == {}
+    third = run(there, 1)
+    assert third.published_bytes is None and not any(source.packages for source in third.sources)
+    for file in there.path.rglob("*"):
+        assert not file.is_file() or PASSWORD.encode() not in file.read_bytes(), f"{file} holds the password"
+
+
+def test_readers_ask_what_they_ask_of_a_file(ask: Any) -> None:
+    """Lists with their filters, one thing in full, counts, SQL, status; read-only, and nothing else of the machine."""
+    listed = json.loads(ask("list", "mrs", "--reviewer", "tomasz-w", "--state", "merged", "--json").stdout)
+    assert listed["data"] and all("tomasz-w" in row["reviewers"] for row in listed["data"])
+    assert "Split NodeTable" in ask("show", "mr", "console!1").stdout
+    assert "Merge Requests: 17" in ask("count", "mrs").stdout
+    assert json.loads(ask("sql", "SELECT count(*) AS n FROM feedback.events", "--json").stdout)["data"] == [{"n": 977}]
+    assert "read-only" in ask("sql", "DELETE FROM feedback.events", code=2).output
+    for query in ("FROM read_text('/etc/hostname')", "ATTACH 'other.db' AS other"):
+        assert "disabled by configuration" in ask("sql", query, code=2).output
+    told = json.loads(ask("status", "--json").stdout)["data"]
+    assert [row["status"] for row in told["runs"]][:2] == ["done", "done"] and told["events"] == 977
+
+
+def test_every_event_once_to_every_consumer_wherever_it_asks_from(ask: Any, there: Home) -> None:
+    """Two machines acknowledge the same events at the same moment, in opposite order: each event is new to one."""
+    rows = json.loads(ask("list", "events", "--limit", "40", "--json").stdout)["data"]
+    keys = [row["event_key"] for row in rows]
+    with ThreadPoolExecutor(2) as both:
+        found = list(both.map(lambda order: acknowledge(there, "bot", keys[::order]), (1, -1)))
+    assert sorted(found[0].new + found[1].new) == sorted(keys)
+    assert found[0].already.keys() | found[1].already.keys() <= set(keys)
+    assert sorted(json.loads(acknowledged(there, "bot"))) == sorted(keys)
+    assert "already on" in ask("ack", keys[0], "--as", "bot").stdout
+    left = json.loads(ask("list", "events", "--unacked-by", "bot", "--limit", "2000", "--json").stdout)["data"]
+    assert len(left) == 977 - 40
+
+
+def test_notebooks_ask_there_too_and_notice_the_next_run(ask: Any, there: Home) -> None:
+    questions = pytest.importorskip("pipelines.look.questions", reason="earshot[notebooks] is not installed")
+    before = questions.stamp()
+    assert questions.ask("SELECT count(*) AS n FROM feedback.comments")[0]["n"] == 977
+    run(there, 1)
+    assert questions.stamp() != before
+
+
+def test_a_lake_is_compacted_after_so_many_changes(
+    there: Home, embedded: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers find the same rows in fewer files."""
+    if not isinstance(there.destination, ducklake.DuckLake):
+        pytest.skip("only a lake has files")
+    files = "SELECT file_count FROM ducklake_table_info('earshot') WHERE table_name = 'landings'"
+    with there.destination.building(there, {}) as lake:
+        lake.execute("CREATE TABLE ops.landings AS SELECT 0 AS n")
+    for _ in range(3):
+        with there.destination.building(there, {}) as lake:
+            lake.execute("INSERT INTO ops.landings FROM range(5000)")
+    monkeypatch.setattr(ducklake, "SNAPSHOTS", 1)
+    with there.destination.looking(there) as lake:
+        before = lake.execute(files).fetchone()
+        there.destination.publish(there)
+        assert before and before[0] >= 3 and lake.execute(files).fetchone() == (1,)
+    assert differences(embedded, there, ("feedback.events", "feedback.threads")) == {}
