@@ -19,12 +19,13 @@ TABLES = {
     " PRIMARY KEY (consumer, event_key)",
     "answers": "token TEXT PRIMARY KEY, source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL,"
     " parent_key TEXT NOT NULL, parent_kind TEXT NOT NULL, parent_number INTEGER NOT NULL, thread TEXT, event_key TEXT,"
-    " command_key TEXT, body TEXT NOT NULL, resolves INTEGER NOT NULL, status TEXT NOT NULL, attempts INTEGER NOT NULL,"
-    " is_unsure INTEGER NOT NULL, is_over INTEGER NOT NULL, code TEXT, error TEXT, planned_at TEXT NOT NULL,"
-    " attempted_at TEXT, posted_at TEXT, observed_at TEXT, resolved_at TEXT, remote_id TEXT, url TEXT, author TEXT,"
+    " said_key TEXT, command_key TEXT, body TEXT NOT NULL, resolves INTEGER NOT NULL, status TEXT NOT NULL,"
+    " attempts INTEGER NOT NULL, is_unsure INTEGER NOT NULL, unsure_from TEXT, is_over INTEGER NOT NULL, code TEXT,"
+    " error TEXT, planned_at TEXT NOT NULL, attempted_at TEXT, posted_at TEXT, observed_at TEXT, resolved_at TEXT,"
+    " remote_id TEXT, url TEXT, author TEXT,"
     " observed_key TEXT",
     "lifecycle": "parent_key TEXT PRIMARY KEY, state TEXT NOT NULL, since_at TEXT NOT NULL, actionable_from TEXT,"
-    " revision INTEGER NOT NULL",
+    " revision BIGINT NOT NULL",
     "links": "issue_key TEXT PRIMARY KEY, change_key TEXT NOT NULL, linked_at TEXT NOT NULL",
 }
 

@@ -98,6 +98,10 @@ class Ledger:
             self.note(cursor.lastrowid, **columns)
         return cursor.lastrowid
 
+    def begun(self, run_id: int) -> str:
+        row = self.connection.execute("SELECT started_at FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        return str(row["started_at"])
+
     @asynccontextmanager
     async def beating(self, run_id: int) -> AsyncIterator[None]:
         """Says every few seconds that the run is alive."""
@@ -245,8 +249,11 @@ def clock_ahead(home: "Home", source: str) -> float:
     """Seconds that this machine's clock was ahead of a service's in the last run; none, where no run was yet."""
     if not home.control.exists():
         return 0.0
-    with Ledger.open(home.control) as ledger:
-        return float(ledger.fact(f"clock {source}") or 0)
+    try:
+        with Ledger.open(home.control) as ledger:
+            return float(ledger.fact(f"clock {source}") or 0)
+    except sqlite3.Error:  # the look then finds out itself, by one request more
+        return 0.0
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:

@@ -5,6 +5,7 @@ stop. `resume` takes it up again, with what was said shortly before; older words
 nobody watches has no row, and counts while it is open.
 """
 
+import time
 from typing import Literal
 
 import duckdb
@@ -16,7 +17,7 @@ from sources.record import fingerprint
 
 __all__ = ["NOTHING", "State", "decided", "forget", "link", "put", "settle", "state_of", "unlink"]
 
-NOTHING = fingerprint([], [])  # decided
+NOTHING = fingerprint([], [], [])  # decided
 State = Literal["watched", "blocked", "closed", "merged"]
 
 OVER = """
@@ -25,8 +26,8 @@ INNER JOIN feedback.parents AS parent ON parent.parent_key = life.parent_key
 WHERE life.state IN ('watched', 'blocked') AND parent.state IN ('closed', 'merged')
 """
 PUT = """
-INSERT INTO lifecycle VALUES (?, ?, ?, ?, 1) ON CONFLICT (parent_key) DO UPDATE SET
-    state = excluded.state, since_at = excluded.since_at, revision = lifecycle.revision + 1,
+INSERT INTO lifecycle VALUES (?, ?, ?, ?, ?) ON CONFLICT (parent_key) DO UPDATE SET
+    state = excluded.state, since_at = excluded.since_at, revision = excluded.revision,
     actionable_from = coalesce(excluded.actionable_from, lifecycle.actionable_from)
 """
 LINK = """
@@ -47,7 +48,9 @@ def settle(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
 def put(home: Home, key: str, state: State, *, since: DateTime | None = None) -> None:
     """`since`: what was said before is over and done with."""
     with control.writing(home) as decided:
-        decided.rows(PUT, [key, state, control.now(), since and since.to_iso8601_string()])
+        # what is forgotten and decided again must not look like what was there before
+        revision = time.time_ns() // 1000
+        decided.rows(PUT, [key, state, control.now(), since and since.to_iso8601_string(), revision])
 
 
 def forget(home: Home, key: str) -> bool:
@@ -77,4 +80,5 @@ def decided(home: Home) -> str:
     with control.writing(home) as held:
         lives = held.rows("SELECT parent_key, revision FROM lifecycle ORDER BY parent_key")
         links = held.rows("SELECT issue_key, change_key, linked_at FROM links ORDER BY issue_key")
-    return fingerprint([tuple(row) for row in lives], [tuple(row) for row in links])
+        acked = held.rows("SELECT count(*) FROM acknowledgements") if links else []  # how far consumers came there
+    return fingerprint(*([tuple(row) for row in rows] for rows in (lives, links, acked)))

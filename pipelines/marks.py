@@ -17,12 +17,13 @@ import orjson
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["COLUMNS", "GIVEN", "MARKER", "TOKEN", "Command", "commands", "marker", "rows", "tokens"]
+__all__ = ["COLUMNS", "GIVEN", "MARKER", "TOKEN", "Command", "commands", "marker", "rows", "said_key", "tokens"]
 
 MARKER = "<!-- earshot:"
 TOKEN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:]|-(?!-)){0,127}(?<!-)")
 MARKED = re.compile(rf"<!-- earshot:({TOKEN.pattern}) -->")
-COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+STAMP = re.compile(r"(?<=:)\d{8}T\d{6}Z-(?=[0-9a-f]+$)")
 TICKS = re.compile(r"`+")
 OPTION = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 NAME = re.compile(r"[A-Za-z][\w-]*")
@@ -40,18 +41,24 @@ class Command:
 
 GIVEN = ("event_key", "parent_key", "body", "command_prefix")
 COLUMNS = (
-    "event_key VARCHAR, parent_key VARCHAR, kind VARCHAR, position BIGINT, token VARCHAR, line VARCHAR, name VARCHAR,"
-    " arguments VARCHAR, options VARCHAR, problem VARCHAR"
+    "event_key VARCHAR, said_key VARCHAR, parent_key VARCHAR, kind VARCHAR, position BIGINT, token VARCHAR,"
+    " line VARCHAR, name VARCHAR, arguments VARCHAR, options VARCHAR, problem VARCHAR"
 )
 
 
 def rows(event_key: str, parent_key: str, body: str, prefix: str) -> Iterator[tuple[object, ...]]:
     """The rows of `staging.marks` that one text gives, in the order of `COLUMNS`."""
+    key, said = event_key, said_key(event_key)
     for position, token in enumerate(tokens(body), 1):
-        yield event_key, parent_key, "token", position, token, None, None, None, None, None
-    for position, said in enumerate(commands(body, prefix), 1):
-        arguments, options = (orjson.dumps(value).decode() for value in (said.arguments, said.options))
-        yield (event_key, parent_key, "command", position, None, said.line, said.name, arguments, options, said.problem)
+        yield key, said, parent_key, "token", position, token, None, None, None, None, None
+    for position, one in enumerate(commands(body, prefix), 1):
+        words = (orjson.dumps(value).decode() for value in (one.arguments, one.options))
+        yield key, said, parent_key, "command", position, None, one.line, one.name, *words, one.problem
+
+
+def said_key(event_key: str) -> str:
+    """An utterance in these words: an event's key without its time, which services move for other reasons too."""
+    return STAMP.sub("", event_key)
 
 
 def marker(token: str) -> str:
@@ -118,13 +125,15 @@ def _code(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _lines(text: str, prefix: str) -> Iterator[str]:
-    shown, position = _blanked(text, [*_code(text), *(found.span() for found in COMMENT.finditer(text))]), 0
+    code = list(_code(text))
+    comments = [found.span() for found in COMMENT.finditer(_blanked(text, code))]
+    written, shown, position = _blanked(text, comments), _blanked(text, [*code, *comments]), 0
     for line in text.split("\n"):
-        start = position + len(line) - len(line.lstrip())
-        position += len(line) + 1
+        start, end = position + len(line) - len(line.lstrip()), position + len(line)
+        position = end + 1
         if shown[start : start + len(prefix)].casefold() != prefix.casefold():
             continue
-        bare = line.strip()
+        bare = written[start:end].replace("\0", "").strip()
         after = bare[len(prefix) :]
         if prefix == "/" or not after or after[0].isspace():  # `/earshotx` is another's
             yield bare

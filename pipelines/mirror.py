@@ -43,7 +43,8 @@ DECIDED = {  # the same for all runners
     " revision BIGINT",
     "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
     "answers": "token VARCHAR, source VARCHAR, scope VARCHAR, scope_name VARCHAR, parent_key VARCHAR,"
-    " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, command_key VARCHAR,"
+    " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, said_key VARCHAR,"
+    " command_key VARCHAR,"
     " status VARCHAR, attempts BIGINT, is_unsure BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
     " posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ, url VARCHAR,"
     " author VARCHAR, observed_key VARCHAR",
@@ -125,7 +126,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefi
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("DELETE FROM ops.authors")
-    _insert(connection, "authors", [(login,) for login in authors])
+    _insert(connection, "authors", [(login.lower(),) for login in authors])
     connection.execute("DELETE FROM ops.settings")
     _insert(connection, "settings", [(prefix,)])
 

@@ -22,8 +22,16 @@ from sources.record import Table
 
 __all__ = ["CheckFailed", "Model", "build", "check", "landed_table", "models_fingerprint", "read_models", "regenerate"]
 
-WATCHED = "ops.lifecycle"
-LIVES = f"SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM {WATCHED}"
+# decisions that change what is said of a parent's words: what was shown of them is remembered as scopes' names are
+WATCHED = "SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM ops.lifecycle"
+SIGNED = "SELECT token AS scope, coalesce(author, '') AS shown FROM ops.answers"
+DECIDED = {
+    "ops.lifecycle": (WATCHED, "SELECT scope FROM ({changed}) AS changed"),
+    "ops.answers": (
+        SIGNED,
+        "SELECT parent_key FROM staging.marks WHERE token IN (SELECT scope FROM ({changed}) AS changed)",
+    ),
+}
 AT_ONCE = 12_000  # events whose documents are made in one go
 
 OURS = ("staging", "feedback", "ops")
@@ -60,9 +68,8 @@ def build(
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
-        connection.execute(
-            f"INSERT INTO ops.taken_scopes SELECT {_quoted(WATCHED)}, scope, shown FROM ({LIVES}) AS lives"
-        )
+        for name, (now, _) in DECIDED.items():
+            connection.execute(f"INSERT INTO ops.taken_scopes SELECT {_quoted(name)}, scope, shown FROM ({now}) AS now")
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
@@ -211,10 +218,14 @@ def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table],
     if not anew:  # what a scope shows in everything said in it, e.g. its name
         renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
         parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
-        taken = f"SELECT scope, shown FROM ops.taken_scopes WHERE name = {_quoted(WATCHED)}"
-        pairs = ((LIVES, taken), (taken, LIVES))
-        parts += [f"SELECT scope FROM ({now} EXCEPT {before}) AS lives" for now, before in pairs]
+        parts += [touched.format(changed=_changed(name, now)) for name, (now, touched) in DECIDED.items()]
     connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
+
+
+def _changed(name: str, now: str) -> str:
+    """What is decided otherwise than when it was last taken, or no more."""
+    taken = f"SELECT scope, shown FROM ops.taken_scopes WHERE name = {_quoted(name)}"
+    return f"(({now}) EXCEPT ({taken})) UNION (({taken}) EXCEPT ({now}))"
 
 
 def _scopes_shown(tables: Mapping[str, Table]) -> str:

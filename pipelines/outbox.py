@@ -3,7 +3,7 @@
 A POST can take effect and its answer be lost: by a kill on either side, a time-out, a proxy. Nothing here tells then
 whether the words are there; saying them again may double them, not saying them may lose them. So an answer is on disk,
 with the attempt that is about to be made, before the first byte goes out; and whatever follows an attempt without a
-clear end begins by looking: a bounded read of what was said since the answer was planned. Only an attempt that cannot
+clear end begins by looking: one page of what was said since it was tried. Only an attempt that cannot
 take effect any more (the service has answered, or twice as long has passed as we wait for one) is made again.
 
 Two processes with one token: a lock on the token, which the kernel drops with its holder, lets one of them go first;
@@ -19,7 +19,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import pendulum
@@ -32,7 +32,7 @@ from pipelines.warehouse import Home
 from sources.answering import Address, Answering, Look, Said
 from sources.http import Api, Failure, Unsure
 
-__all__ = ["Letter", "Refused", "Sent", "check", "deliver", "token_of", "worded"]
+__all__ = ["Letter", "Refused", "Sent", "check", "deliver", "give_up", "token_of", "worded"]
 
 OVERLAP = 120  # seconds
 SKEW = 60  # seconds: clocks that differ by more from what was thought are minded
@@ -61,6 +61,7 @@ class Letter:
     body: str
     thread: str | None = None
     event_key: str | None = None
+    said_key: str | None = None  # the event, whatever its time
     command_key: str | None = None
     resolves: bool = False
 
@@ -90,6 +91,16 @@ def token_of(target: str, body: str) -> str:
     return hashlib.blake2b(f"{target}\n{body}".encode(), digest_size=10).hexdigest()
 
 
+def give_up(home: Home, token: str) -> dict[str, Any]:
+    """Away with it: nobody waits for it any more. What was said of it is not unsaid."""
+    with control.writing(home) as outbox:
+        rows = control.dicts(outbox, "answers", "WHERE token = ?", [token])
+        if not rows:
+            raise Refused("NOT_FOUND", f"there is no answer {token}", "`earshot status` names those nobody has heard")
+        outbox.rows("DELETE FROM answers WHERE token = ?", [token])
+    return rows[0]
+
+
 def worded(letter: Letter) -> str:
     """The body with its marker, where Markdown shows neither: at the end, unless that is inside a code block."""
     mark = marker(letter.token)
@@ -105,6 +116,7 @@ async def deliver(
     check(letter, answering)
     async with _alone(home, letter.token, patience=8 * timeout + 30, told=told):
         row = _planned(home, letter)
+        letter = replace(letter, thread=row["thread"])
         is_new = row["status"] not in ("posted", "observed")
         if is_new or (letter.resolves and not row["resolved_at"]):
             async with connected.connect_to_write() as api:
@@ -143,11 +155,14 @@ class _Delivery:
 
     async def run(self, row: dict[str, Any]) -> dict[str, Any]:
         for _ in range(TRIES):
+            if row["status"] == "observed":  # a run has heard it in the meantime
+                return row
             if row["is_unsure"] and (found := await self._said_already(row)):
                 return self._note(status="posted", is_unsure=0, **_proof(found), posted_at=row["attempted_at"])
+            now = control.now()
             self._note(
-                attempts=row["attempts"] + 1, is_unsure=1, is_over=0, attempted_at=control.now(), status="planned",
-                code=None, error=None,
+                attempts=row["attempts"] + 1, is_unsure=1, is_over=0, attempted_at=now, status="planned", code=None,
+                error=None, unsure_from=row["unsure_from"] if row["is_unsure"] else now,
             )  # fmt: skip
             try:
                 said = await self.answering.say(self.api, self.letter.address, worded(self.letter))
@@ -157,7 +172,7 @@ class _Delivery:
                 continue
             except Failure as why:
                 self._note(status="failed", is_unsure=row["is_unsure"], is_over=1, code=why.code, error=str(why))
-                raise Refused(why.code, f"not sent: {why}") from None
+                raise Refused(why.code, f"not sent: {_without_promise(why)}", AGAIN if why.until else "") from None
             return self._note(status="posted", is_unsure=0, **_proof(said), posted_at=control.now())
         if found := await self._said_already(row, patient=False):
             return self._note(status="posted", is_unsure=0, **_proof(found), posted_at=row["attempted_at"])
@@ -175,7 +190,7 @@ class _Delivery:
         return await self._found(row)
 
     async def _found(self, row: dict[str, Any]) -> Said | None:
-        since = _instant(row["planned_at"]).subtract(seconds=OVERLAP)
+        since = _instant(row["unsure_from"] or row["planned_at"]).subtract(seconds=OVERLAP)
         ahead = self.api.ahead if self.api.ahead is not None else self._ahead_last_time()
         look = await self._look(since.subtract(seconds=round(ahead)))
         if abs((self.api.ahead or 0) - ahead) > SKEW and not _carrying(look, self.letter.token):
@@ -183,8 +198,8 @@ class _Delivery:
         found = await self._ours(_carrying(look, self.letter.token))
         if found is None and not look.is_complete:
             raise Refused(
-                "UNDECIDED", "so much was said there since that two pages do not show whether this was",
-                "run `earshot sync`: it reads all, and notes what it finds; then say it again",
+                "UNDECIDED", "so much was said there since that one page does not show whether this was",
+                "run `earshot sync` more than five minutes after it was tried: it reads all; then say it again",
             )  # fmt: skip
         return found
 
@@ -199,14 +214,18 @@ class _Delivery:
             known = "SELECT DISTINCT author FROM answers WHERE source = ? AND author IS NOT NULL"
             names = {author for (author,) in outbox.rows(known, [self.letter.source])}
         if not any(said.author in names for said in carrying):
-            names = {await self.answering.who(self.api) or carrying[0].author}
+            try:
+                names = {await self.answering.who(self.api) or carrying[0].author}
+            except Failure as why:
+                raise Refused(why.code, f"cannot look whose words these are: {_without_promise(why)}", AGAIN) from None
         return next((said for said in carrying if said.author in names), None)
 
     async def _look(self, since: DateTime) -> Look:
         try:
             return await self.answering.look(self.api, self.letter.address, since)
         except Failure as why:
-            raise Refused(why.code, f"cannot look whether it was said already: {why}", AGAIN) from None
+            said = _without_promise(why)
+            raise Refused(why.code, f"cannot look whether it was said already: {said}", AGAIN) from None
 
     def _note(self, **columns: object) -> dict[str, Any]:
         return _note(self.home, self.letter.token, **columns)
@@ -224,6 +243,11 @@ async def _resolve(home: Home, answering: Answering, api: Api, letter: Letter) -
     _note(home, letter.token, resolved_at=control.now(), code=None, error=None)
 
 
+def _without_promise(why: Failure) -> str:
+    """Runs go on by themselves after a limit; an answer waits for somebody to say it again."""
+    return f"limited until {why.until.to_datetime_string()} UTC" if why.until else str(why)
+
+
 def _carrying(look: Look, token: str) -> list[Said]:
     return [said for said in look.said if token in tokens(said.body)]
 
@@ -236,7 +260,9 @@ def _planned(home: Home, letter: Letter) -> dict[str, Any]:
         places = ", ".join("?" * len(new))
         outbox.rows(f"INSERT INTO answers ({', '.join(new)}) VALUES ({places}) ON CONFLICT DO NOTHING", [*new.values()])
         (row,) = control.dicts(outbox, "answers", "WHERE token = ?", [letter.token])
-    same = ("source", "scope", "parent_key", "thread", "body")
+    # a thread can get another name: a note that somebody replies to begins one
+    is_the_same_event = letter.said_key is not None and row["said_key"] == letter.said_key
+    same = ("source", "scope", "parent_key", "body", *(() if is_the_same_event else ("thread",)))
     if any(row[name] != values[name] for name in same):
         where = f"{row['scope_name']} {row['parent_number']}"
         raise Refused(
@@ -247,8 +273,9 @@ def _planned(home: Home, letter: Letter) -> dict[str, Any]:
 
 def _note(home: Home, token: str, **columns: object) -> dict[str, Any]:
     assignments = ", ".join(f"{name} = ?" for name in columns)
+    heard = "" if "resolved_at" in columns else " AND status <> 'observed'"  # which a run knows better than we
     with control.writing(home) as outbox:
-        outbox.rows(f"UPDATE answers SET {assignments} WHERE token = ?", [*columns.values(), token])
+        outbox.rows(f"UPDATE answers SET {assignments} WHERE token = ?{heard}", [*columns.values(), token])
     return _row(home, token)
 
 

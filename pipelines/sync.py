@@ -21,7 +21,7 @@ import orjson
 import pendulum
 import pyarrow as pa
 
-from pipelines import models
+from pipelines import models, observed
 from pipelines.intake import Intake
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
@@ -68,6 +68,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
                     making = run.making(report)
                     await making.make()
+                    run.rule_out(report)
                     lock.close()
                     await making.embed()
                     watch.at("done")
@@ -161,6 +162,12 @@ class Run:
             lambda: {name: each.cursors for name, each in self.landings.items() if each.kept is None}, report,
             note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
         )  # fmt: skip
+
+    def rule_out(self, report: Report) -> None:
+        """Answers of ours that a run over everything would have heard by now, had they been there."""
+        whole = {told.source: told.names for told in report.sources if not told.problems}
+        if whole and not self.options.is_narrowed:
+            observed.rule_out(self.home, whole, self.ledger.begun(self.run_id))
 
     def _landed(self, name: str, rows: int) -> None:
         self.watch.landed[name] = rows

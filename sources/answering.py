@@ -1,7 +1,7 @@
 """What a source must be able to do so that Earshot can answer on it: say something, look whether it was said, resolve.
 
-Looking is bounded, however long a thread is: it goes back to the moment the answer was planned and no further, and says
-so when two pages did not reach that far.
+Looking is one request, however long a thread is: it goes back to the moment when the answer was first tried and no
+further, and says so when a page did not reach that far.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,6 @@ from sources.record import Json, Unreadable, instant
 
 __all__ = ["Address", "Answering", "Look", "Said", "look_back", "named", "written"]
 
-PAGES = 2
 PER_PAGE = 100
 
 
@@ -73,17 +72,11 @@ async def look_back(
     api: Api, path: str, params: Mapping[str, str], since: DateTime, shape: Callable[[Json], Said],
     *, newest_first: bool, filters: bool = False,
 ) -> Look:  # fmt: skip
-    """Comments of a list since a moment, two pages at most."""
-    found = list[Said]()
-    for number in range(1, PAGES + 1):
-        answer = await api.get(path, {**params, "per_page": PER_PAGE, "page": number})
-        page = page_of(api, answer, PER_PAGE, filters=filters)
-        found += [shape(item) for item in page.items]
-        if newest_first and page.items and _created(page.items[-1]) < since:
-            return Look(found, is_complete=True)
-        if not page.more:
-            return Look(found, is_complete=True)
-    return Look(found, is_complete=False)
+    """Comments of a list since a moment, a hundred at most."""
+    answer = await api.get(path, {**params, "per_page": PER_PAGE, "page": 1})
+    page = page_of(api, answer, PER_PAGE, filters=filters)
+    reaches_back = newest_first and bool(page.items) and _created(page.items[-1]) < since
+    return Look([shape(item) for item in page.items], is_complete=reaches_back or not page.more)
 
 
 def written(said: object, path: str) -> Json:

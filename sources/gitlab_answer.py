@@ -14,7 +14,7 @@ __all__ = ["GitlabAnswers"]
 
 MOST = 1_000_000  # characters of a note
 SURFACES = {"merge_request": "merge_requests", "issue": "issues"}
-QUICK_ACTION = re.compile(r"^/[a-z_]+\b", re.MULTILINE)
+QUICK_ACTION = re.compile(r"^/[a-z_]+\b", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 The world is the judge: it takes what is posted, and can lose its own answer, before or after that took effect.
 """
 
+import contextlib
 import signal
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines import observed
 from pipelines.demo.github_access import Secondary
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Bent, Dropped, Request, Response, html_page
@@ -19,6 +22,7 @@ from tests.speaker import TIMEOUT, WRITE_TOKEN, WRITER, Speaker, answers, speaki
 from tests.story import NOW, REPO
 
 COMMENT = "github:issue_comment"
+CLI = ("-m", "pipelines.cli")
 
 
 def posts(speaker: Speaker) -> int:
@@ -188,7 +192,7 @@ def test_killed_while_the_service_is_at_it(speaker: Speaker) -> None:
     """The process dies, what it sent goes on and takes effect after the next one has looked: still one comment."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     speaker.app.switches.latency = 1.2 * TIMEOUT
-    running = speaker.start(*words, program=("-m", "pipelines.cli"))
+    running = speaker.start(*words, program=CLI)
     while speaker.app.in_flight == 0:
         assert running.poll() is None
         time.sleep(0.01)
@@ -205,7 +209,7 @@ def test_two_processes_with_one_token(speaker: Speaker) -> None:
     speaker.app.switches.latency = 0.2
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t", "--json")
     with ThreadPoolExecutor(5) as pool:
-        ended = list(pool.map(lambda _: speaker.run(*words, program=("-m", "pipelines.cli")), range(5)))
+        ended = list(pool.map(lambda _: speaker.run(*words, program=CLI), range(5)))
     assert [each.code for each in ended] == [0] * 5, [each.said for each in ended]
     assert answers(speaker) == ["t"] and posts(speaker) == 1
     assert sum('"is_new":true' in each.out for each in ended) == 1
@@ -226,23 +230,58 @@ def test_looking_is_bounded_however_long_the_thread(tmp_path: Path) -> None:
 
 
 def test_a_crowd_between(speaker: Speaker) -> None:
-    """More was said since than two pages hold: it is not said again, and the next run, which reads all, decides."""
+    """More was said since than a page holds: it is not said again, and the next run, which reads all, decides."""
     repo = speaker.app.world.names[REPO]
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
     assert speaker.killed_saying("pipelines.outbox:_proof", *words).code == -signal.SIGKILL
     for n in range(250):
         repo.edit_comment(min(repo.comments.rows), f"edited {n}")
         repo.comment(1, "liu", f"{n}")
-    ours = next(row for row in repo.comments.rows.values() if "earshot:t" in row.body)
+    ours = next(row for row in repo.comments.rows.values() if "earshot:t " in row.body)
     repo.comments.take(ours.id)
     moved = repo.comment(1, WRITER, ours.body)
     told = speaker.told(*words)
     assert told["error"]["code"] == "UNDECIDED" and "earshot sync" in told["error"]["hint"]
-    assert answers(speaker) == ["t"]
     assert speaker.quick().code == 0
-    row = speaker.outbox()[0]
+    row = speaker.outbox()[1]
     assert (row["status"], row["remote_id"]) == ("observed", str(moved))
-    assert speaker.told(*words)["data"]["is_new"] is False and answers(speaker) == ["t"]
+    assert speaker.told(*words)["data"]["is_new"] is False and sorted(answers(speaker)) == ["t", "t0"]
+
+
+def test_a_crowd_and_no_answer_among_it(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed before a byte was sent, and then a crowd: a run that read all, long after, rules it out; then it is said."""
+    repo = speaker.app.world.names[REPO]
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
+    for n in range(250):
+        repo.comment(1, "liu", f"{n}")
+    assert speaker.quick().code == 0
+    assert speaker.told(*words)["error"]["code"] == "UNDECIDED", "it might still be on its way when that run read"
+    monkeypatch.setattr(observed, "LONG", 0)
+    assert speaker.quick("-p", REPO).code == 0
+    assert speaker.told(*words)["error"]["code"] == "UNDECIDED", "only a run over everything rules it out"
+    assert speaker.quick().code == 0
+    assert speaker.told(*words)["ok"] and answers(speaker) == ["t"]
+
+
+def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker) -> None:
+    """It took effect and the connection hangs; a run reads it meanwhile. What the run knows stands: nothing more is said."""
+    speaker.app.switches.fault = once(lambda _: Bent(delay=3 * TIMEOUT))
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0", SOURCES__GITHUB__WRITE_TOKEN="").code
+    speaker.earshot["timeout_seconds"] = 4 * TIMEOUT
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0
+    speaker.app.switches.fault = once(lambda _: Bent(delay=9 * TIMEOUT))
+    with ThreadPoolExecutor(1) as pool:
+        saying = pool.submit(speaker.run, "reply", "--issue", "1", "--body", "On it.", "--token", "t", program=CLI)
+        while answers(speaker).count("t") == 0:
+            time.sleep(0.05)
+        assert speaker.run().code == 0
+        assert {row["status"] for row in speaker.outbox()} == {"observed"}
+        ended = saying.result()
+    assert ended.code == 0, ended.said
+    assert sorted(answers(speaker)) == ["t", "t0"]
+    assert {row["status"] for row in speaker.outbox()} == {"observed"}
 
 
 def test_a_clock_that_is_behind(heard: Path, tmp_path: Path) -> None:
@@ -250,6 +289,8 @@ def test_a_clock_that_is_behind(heard: Path, tmp_path: Path) -> None:
     world, _ = spoken_world()
     with speaking(tmp_path, heard, world) as speaker:
         world.advance(2 * 365 * 86400)
+        with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as ledger, ledger:
+            ledger.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")  # as if ours had been set since
         speaker.app.switches.fault = once(LOST["internal error"])
         assert speaker.say("reply", "--issue", "1", "--body", "On it.", "--token", "t").code == 0
         assert answers(speaker) == ["t"] and posts(speaker) == 1
@@ -358,8 +399,8 @@ def test_the_next_run_hears_our_answer(speaker: Speaker) -> None:
 
 
 def test_one_command_of_several_is_answered(speaker: Speaker) -> None:
-    key = key_of(speaker, "Any news?")
-    assert speaker.say("reply", f"{key}:2", "--body", "There is `earshot --help`.").code == 0
+    keys = [row["command_key"] for row in speaker.told("list", "commands")["data"]]
+    assert speaker.say("reply", next(key for key in keys if key.endswith(":2")), "--body", "Read on.").code == 0
     assert speaker.quick().code == 0
     assert speaker.sql("SELECT name, status FROM feedback.commands ORDER BY position") == [
         ("retry", "seen"), ("help", "answered")
@@ -369,10 +410,36 @@ def test_one_command_of_several_is_answered(speaker: Speaker) -> None:
 def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
     """Killed between the POST and its answer, and nobody asks again: the run that reads it settles it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
     assert speaker.killed_saying("pipelines.outbox:_proof", *words).code == -signal.SIGKILL
+    assert speaker.outbox()[1]["status"] == "planned"
+    assert speaker.quick().code == 0
+    assert speaker.outbox()[1]["status"] == "observed"
+
+
+def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) -> None:
+    """Not even in the right place: whoever guessed the token could keep us silent. `reply` asks whose token it is."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
+    speaker.app.world.names[REPO].comment(1, "mallory", "<!-- earshot:t -->")
+    assert speaker.quick().code == 0
     assert speaker.outbox()[0]["status"] == "planned"
+    assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
     assert speaker.quick().code == 0
     assert speaker.outbox()[0]["status"] == "observed"
+    by_mallory = "SELECT is_own, is_actionable FROM feedback.events WHERE author = 'mallory'"
+    assert speaker.sql(by_mallory) == [(False, True)], "who we are became known after it was read"
+
+
+def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> None:
+    """Nobody will ever hear it: it can be given up, and then said again."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say(*words).code == 0
+    repo = speaker.app.world.names[REPO]
+    repo.comments.take(int(speaker.outbox()[0]["remote_id"]))
+    assert speaker.say("reply", "--forget", "t").code == 0 and speaker.outbox() == []
+    assert speaker.told("reply", "--forget", "t")["error"]["code"] == "NOT_FOUND"
+    assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
 
 
 def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None:
@@ -398,8 +465,6 @@ def test_status_tells_what_nobody_has_heard(speaker: Speaker, monkeypatch: pytes
     speaker.app.switches.fault = lambda _: Response(422, {"message": "No"})
     assert speaker.say("reply", "--pr", "2", "--body", "No.", "--token", "u").code == 1
     assert "t on" not in speaker.say("status").out
-    import sqlite3
-
     with sqlite3.connect(speaker.data / "control.sqlite") as connection:
         connection.execute("UPDATE answers SET planned_at = '2026-01-01T00:00:00Z'")
     connection.close()

@@ -13,7 +13,7 @@ import pytest
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Bent, Request
-from pipelines.marks import tokens
+from pipelines.marks import said_key, tokens
 from pipelines.outbox import Letter, Refused, Sent, deliver
 from sources.config import Secret
 from sources.gitlab import Gitlab, GitlabConfig
@@ -51,7 +51,7 @@ class Table:
         )
         letter = Letter(
             more.pop("token", "t"), "gitlab", str(self.project.id), "lantern/console",
-            f"gitlab:{self.project.id}:{kind}:1", kind, 1, body, thread, **more,
+            f"gitlab:{self.project.id}:{'!' if kind == 'merge_request' else '#'}1", kind, 1, body, thread, **more,
         )  # fmt: skip
         return asyncio.run(deliver(self.desk.home, Writable(Gitlab(config), self.desk.app), letter, timeout=TIMEOUT))
 
@@ -131,6 +131,8 @@ def test_what_gitlab_would_carry_out_is_not_sent(table: Table) -> None:
     """A line like `/close` is an order with our rights, also in words that we only repeat."""
     with pytest.raises(Refused, match="/close"):
         table.say("You said:\n/close")
+    with pytest.raises(Refused, match="/Merge"):
+        table.say("/Merge")
     with pytest.raises(Refused, match="--resolve"):
         table.say("Fine.", resolves=True)
     assert table.desk.app.log == []
@@ -141,7 +143,7 @@ def test_an_answer_and_what_it_answers_in_the_models(table: Table) -> None:
     assert table.desk.run().exit_code == 0
     asked = table.desk.one("SELECT event_key FROM feedback.commands WHERE name = 'explain'")
     assert table.desk.one("SELECT status FROM feedback.commands") == "seen"
-    table.say("It warms the cache.", table.thread, event_key=asked, resolves=True)
+    table.say("It warms the cache.", table.thread, event_key=asked, said_key=said_key(asked), resolves=True)
     table.desk.world.advance(300)
     assert table.desk.run().exit_code == 0
     own = table.desk.one("SELECT event_key FROM feedback.events WHERE is_own")
@@ -150,3 +152,21 @@ def test_an_answer_and_what_it_answers_in_the_models(table: Table) -> None:
     assert table.desk.sql("SELECT status, answered_by FROM feedback.commands") == [("answered", own)]
     assert table.desk.one("SELECT status FROM ops.answers") == "observed"
     assert table.desk.one("SELECT count(*) FROM feedback.events WHERE is_own AND is_actionable") == 0
+
+
+def test_a_note_that_becomes_a_thread_says_nothing_new(table: Table) -> None:
+    """Somebody replies to it, and GitLab moves its time: its command is the same one, and answered."""
+    table.project.comment(table.project.merge_requests[1], "noor", "/earshot deploy")
+    table.desk.world.advance(300)
+    table.desk.run()
+    ours = "SELECT event_key, command_key, status FROM feedback.commands WHERE name = 'deploy'"
+    ((asked, key, _),) = table.desk.sql(ours)
+    table.say("Deployed.", event_key=asked, said_key=said_key(asked))
+    note = next(each for each in table.notes if "deploy" in each.body)
+    table.project.reply(note, "liu", "Thanks")
+    table.desk.world.advance(300)
+    table.desk.run()
+    ((later, same, status),) = table.desk.sql(ours)
+    assert later != asked and (same, status) == (key, "answered")
+    thread = note.discussion.id
+    assert not table.say("Deployed.", thread, event_key=later, said_key=said_key(later)).is_new

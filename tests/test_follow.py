@@ -88,6 +88,14 @@ def test_forgetting_makes_it_as_it_was(speaker: Speaker) -> None:
     assert speaker.published.stat().st_mtime_ns == published, "and by that one only"
 
 
+def test_what_is_forgotten_and_decided_again_is_another_decision(speaker: Speaker) -> None:
+    assert speaker.say("watch", "pr", "2").code == 0
+    sync(speaker)
+    assert speaker.say("unwatch", "pr", "2", "--forget").code == speaker.say("unwatch", "pr", "2").code == 0
+    sync(speaker)
+    assert states(speaker) == ["blocked"] and actionable(speaker) == []
+
+
 def test_merged_is_over(speaker: Speaker) -> None:
     """Neither watched nor resumed: not where it is known, nor where only the service knows it yet."""
     assert speaker.say("unwatch", "pr", "2").code == 0
@@ -195,7 +203,7 @@ def test_who_may_command_is_a_flag(speaker: Speaker) -> None:
     """By association where no `authors` are named, else by these; nobody's command is dropped."""
     allowed = "SELECT DISTINCT author, is_author_allowed FROM feedback.commands ORDER BY author"
     assert speaker.sql(allowed) == [("liu", False)]
-    speaker.earshot["authors"] = ["liu"]
+    speaker.earshot["authors"] = ["Liu"]
     sync(speaker)
     assert speaker.sql(allowed) == [("liu", True)]
     speaker.earshot["command_prefix"] = "/bot"
@@ -212,6 +220,7 @@ def test_commands_are_listed_for_who_answers_them(speaker: Speaker) -> None:
     left = speaker.told("list", "commands", "--unanswered")["data"]
     assert [row["name"] for row in left] == ["retry", "help"]
     assert speaker.say("reply", left[0]["command_key"], "--body", "Done.").code == 0
+    assert [row["name"] for row in speaker.told("list", "commands", "--unanswered")["data"]] == ["help"], "at once"
     sync(speaker)
     assert [row["name"] for row in speaker.told("list", "commands", "--unanswered")["data"]] == ["help"]
     assert "retry" in speaker.say("list", "commands", "--name", "retry").out

@@ -20,6 +20,9 @@ SAID = [
     ("/earshot a 'b c' x='y z'", [Command("/earshot a 'b c' x='y z'", "a", ["b c"], {"x": "y z"})]),
     ("/earshot run C:\\tmp\\x #1", [Command("/earshot run C:\\tmp\\x #1", "run", ["C:\\tmp\\x", "#1"])]),
     ("/earshot say *it* _now_", [Command("/earshot say *it* _now_", "say", ["*it*", "_now_"])]),
+    ("Use `<!--`\n/earshot retry", [Command("/earshot retry", "retry")]),
+    ("a <!-- b\n/earshot retry", [Command("/earshot retry", "retry")]),
+    ("/earshot retry <!-- don't ask --> now", [Command("/earshot retry  now", "retry", ["now"])]),
     ("/earshot a x==1 =y", [Command("/earshot a x==1 =y", "a", ["=y"], {"x": "=1"})]),
 ]
 

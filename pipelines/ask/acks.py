@@ -12,8 +12,12 @@ from pipelines.ask.answer import Refusal
 from pipelines.destinations.errors import Unavailable
 from pipelines.warehouse import Home
 
-__all__ = ["Acked", "acknowledge", "acknowledged"]
+__all__ = ["Acked", "acknowledge", "acknowledged", "answered"]
 
+ANSWERED = """
+SELECT coalesce(command_key, said_key) AS value FROM answers
+WHERE status <> 'failed' AND coalesce(command_key, said_key) IS NOT NULL
+"""
 TABLE = "acknowledgements"
 NEW = f"INSERT INTO {TABLE} VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING event_key"
 
@@ -49,5 +53,16 @@ def acknowledged(home: Home, consumer: str) -> str:
             if decided is None or not decided.has(TABLE):
                 return "[]"
             return decided.json_list(f"SELECT event_key AS value FROM {TABLE} WHERE consumer = ?", [consumer])
+    except Unavailable as error:
+        raise Refusal("UNREADABLE", str(error), "try again") from None
+
+
+def answered(home: Home) -> str:
+    """What our answers answer, likewise: commands, and utterances in their words."""
+    try:
+        with home.destination.control(home, writes=False) as decided:
+            if decided is None or not decided.has("answers"):
+                return "[]"
+            return decided.json_list(ANSWERED)
     except Unavailable as error:
         raise Refusal("UNREADABLE", str(error), "try again") from None

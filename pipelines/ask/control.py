@@ -39,11 +39,11 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 
 # without the events that `feedback.commands` joins: there may be a million
 COMMANDS = """
-WITH given AS (SELECT event_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
+WITH given AS (SELECT said_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
 
 SELECT count(*) AS n, count(*) FILTER (
-    WHERE event_key IN (SELECT event_key FROM given WHERE command_key IS NULL AND event_key IS NOT NULL)
-    OR event_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
+    WHERE said_key IN (SELECT said_key FROM given WHERE command_key IS NULL AND said_key IS NOT NULL)
+    OR said_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
 ) AS answered
 FROM staging.marks WHERE kind = 'command'
 """

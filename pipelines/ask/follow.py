@@ -143,6 +143,9 @@ def _read_anew(row: Row, noun: str) -> str | None:
     order = Order(connected, row["scope_name"], [target], config.entity_timeout_seconds, decide=decide)
     surgery = asyncio.run(operate(home(), order, options_of(config, embed=False)))
     if surgery.exit_code not in (0, 3):
+        if lifecycle.state_of(home(), row["parent_key"]) == "watched":
+            why = surgery.error or "what was read could not be published"
+            raise Refusal("UNPUBLISHED", f"{_name(row)} is watched again, but {why}", "run `earshot sync`: it shows it")
         why = surgery.error or "; ".join(str(failure) for _, _, failure in surgery.failures)
         raise Refusal("FETCH_ERROR", f"{_name(row)} could not be read: {why}", "nothing was changed; try again")
     return lifecycle.state_of(home(), row["parent_key"])

@@ -99,11 +99,17 @@ def _unheard(control: Control) -> list[Trouble]:
         sign = "!" if row["parent_kind"] == "merge_request" else "#"
         where, age = f"{row['token']} on {row['scope_name']}{sign}{row['parent_number']}", moment(row["planned_at"])
         if row["status"] == "failed":
-            hint = "mend the cause, then `earshot reply` the same words again"
+            hint = (
+                f"mend the cause, then `earshot reply` the same words again; or earshot reply --forget {row['token']}"
+            )
             found.append(Trouble("REFUSED_ANSWER", f"answer {where} was not sent: {row['error']}", hint))
         elif (now() - age).total_seconds() > UNHEARD:
             why = f": {row['error']}" if row["error"] else ""
-            hint = "run `earshot sync`; if it is still not heard, say the same words again: it looks before it speaks"
+            hint = (
+                f"run `earshot sync`; if it is not there any more, earshot reply --forget {row['token']}"
+                if row["status"] == "posted"
+                else "say the same words again: it looks before it speaks"
+            )
             message = f"answer {where} is {row['status']} and was not heard, planned {ago(age)}{why}"
             found.append(Trouble("UNHEARD_ANSWER", message, hint))
     return found

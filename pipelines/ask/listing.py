@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask import lines
-from pipelines.ask.acks import acknowledged
+from pipelines.ask.acks import acknowledged, answered
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
 from pipelines.ask.published import Published, Row, Where, home, published
@@ -115,6 +115,9 @@ def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
     where.given(login(asked["author"]), "lower(author) = ?")
     where.flag(unanswered, "status = 'seen' AND is_author_allowed AND is_actionable AND problem IS NULL")
     with published() as warehouse:
+        if unanswered:  # also those answered since the last run
+            warehouse.hold("answered", answered(home()))
+            where.flag(True, "command_key NOT IN (FROM answered) AND said_key NOT IN (FROM answered)")
         order = "created_at, command_key" if unanswered else "updated_at DESC, command_key"
         found = _page(warehouse, f"FROM feedback.commands WHERE {where.sql}", where, order, asked)
         return _answer("Commands", lines.commands, *found, warehouse, asked)

@@ -45,10 +45,12 @@ USAGE_CODES = ("USAGE", "REFUSED", "TOKEN_TAKEN")
 @click.option("--token", metavar="TOKEN", help="What makes it this answer and no other. Default: of place and words.")
 @click.option("--resolve", is_flag=True, help="And resolve the thread (GitLab).")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+@click.option("--forget", metavar="TOKEN", help="Give up an answer that `status` names; nothing is sent or deleted.")
 @options("project", "source")
 @answering
 def reply(event_key: str | None, body: str | None, body_file: Path | None, token: str | None, resolve: bool,
-          dry_run: bool, issue: str | None, mr: str | None, pr: str | None, **asked: Any) -> Answer:  # fmt: skip
+          dry_run: bool, forget: str | None, issue: str | None, mr: str | None, pr: str | None,
+          **asked: Any) -> Answer:  # fmt: skip
     """Answer EVENT_KEY (or a command_key) in its thread, or an issue or merge or pull request in its conversation.
 
     The same words to the same place, or the same --token, are said once, however often this is called and whatever
@@ -56,6 +58,8 @@ def reply(event_key: str | None, body: str | None, body_file: Path | None, token
     """
     from pipelines.outbox import Refused
 
+    if forget:
+        return _forgotten(forget)
     named = {noun: number for noun, number in (("issue", issue), ("mr", mr), ("pr", pr)) if number}
     if len(named) + bool(event_key) != 1:
         raise click.UsageError("say what is answered: one of EVENT_KEY, --issue, --mr, --pr")
@@ -67,6 +71,17 @@ def reply(event_key: str | None, body: str | None, body_file: Path | None, token
         return _dry(letter) if dry_run else _send(letter)
     except Refused as why:
         raise Refusal(why.code, str(why), why.hint, USAGE if why.code in USAGE_CODES else 1) from None
+
+
+def _forgotten(token: str) -> Answer:
+    from pipelines.outbox import Refused, give_up
+
+    try:
+        row = give_up(home(), token)
+    except Refused as why:
+        raise Refusal(why.code, str(why), why.hint) from None
+    told = f"forgotten: {line(token)} on {line(row['scope_name'])} {row['parent_number']}, {row['status']}"
+    return Answer({name: row[name] for name in TOLD}, lambda console: console.print(told, soft_wrap=True))
 
 
 def _words(body: str | None, file: Path | None) -> str:
@@ -99,17 +114,19 @@ def _parent(warehouse: Published, named: dict[str, str], asked: dict[str, Any]) 
 
 
 def _letter(where: Row, words: str, token: str | None, resolve: bool) -> "Letter":
+    from pipelines.marks import said_key
     from pipelines.outbox import Letter, token_of
 
     if where["parent_kind"] not in SIGNS:
         raise Refusal("UNSUPPORTED", f"Earshot does not answer on {where['source']}", exit_code=USAGE)
     event_key, command_key = where.get("event_key"), where.get("command_key")
-    target = command_key or event_key or where["parent_key"]
+    said = said_key(event_key) if event_key else None
+    target = command_key or said or where["parent_key"]
     return Letter(
         token=token or token_of(target, words.rstrip()), source=where["source"], scope=where["scope"],
         scope_name=where["scope_name"], parent_key=where["parent_key"], parent_kind=where["parent_kind"],
         parent_number=where["parent_number"], body=words.rstrip(), thread=where.get("thread"), event_key=event_key,
-        command_key=command_key, resolves=resolve,
+        said_key=said, command_key=command_key, resolves=resolve,
     )  # fmt: skip
 
 

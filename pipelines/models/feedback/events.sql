@@ -13,7 +13,7 @@ WITH ordered AS (
             PARTITION BY source, kind, scope, id
             ORDER BY coalesce(is_latest_told, false) DESC, updated_at DESC, seen_at DESC, version DESC
         ) AS versions_after,
-        NOT EXISTS (SELECT 1 FROM ops.authors) OR author IN (SELECT login FROM ops.authors) AS is_author_asked,
+        NOT EXISTS (SELECT 1 FROM ops.authors) OR lower(author) IN (SELECT login FROM ops.authors) AS is_author_asked,
         event_key IN (
             SELECT mark.event_key
             FROM staging.marks AS mark
