@@ -265,13 +265,14 @@ def test_a_crowd_and_no_answer_among_it(speaker: Speaker, monkeypatch: pytest.Mo
     assert speaker.told(*words)["ok"] and answers(speaker) == ["t"]
 
 
-def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker) -> None:
-    """It took effect and the connection hangs; a run reads it meanwhile. What the run knows stands: nothing more is said."""
-    speaker.app.switches.fault = once(lambda _: Bent(delay=3 * TIMEOUT))
-    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0", SOURCES__GITHUB__WRITE_TOKEN="").code
-    speaker.earshot["timeout_seconds"] = 4 * TIMEOUT
-    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0
-    speaker.app.switches.fault = once(lambda _: Bent(delay=9 * TIMEOUT))
+@pytest.mark.parametrize("late", [3, 9])
+def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: int) -> None:
+    """It took effect and the connection hangs, for a while or for good; a run reads it meanwhile. What the run knows
+    stands: nothing more is said.
+    """
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
+    speaker.earshot["timeout_seconds"] = 5 * TIMEOUT
+    speaker.app.switches.fault = once(lambda _: Bent(delay=late * TIMEOUT))
     with ThreadPoolExecutor(1) as pool:
         saying = pool.submit(speaker.run, "reply", "--issue", "1", "--body", "On it.", "--token", "t", program=CLI)
         while answers(speaker).count("t") == 0:
@@ -291,7 +292,7 @@ def test_a_clock_that_is_behind(heard: Path, tmp_path: Path) -> None:
         world.advance(2 * 365 * 86400)
         with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as ledger, ledger:
             ledger.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")  # as if ours had been set since
-        speaker.app.switches.fault = once(LOST["internal error"])
+        speaker.app.switches.fault = once(LOST["connection"])
         assert speaker.say("reply", "--issue", "1", "--body", "On it.", "--token", "t").code == 0
         assert answers(speaker) == ["t"] and posts(speaker) == 1
 
@@ -421,14 +422,15 @@ def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) ->
     """Not even in the right place: whoever guessed the token could keep us silent. `reply` asks whose token it is."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
-    speaker.app.world.names[REPO].comment(1, "mallory", "<!-- earshot:t -->")
+    for number in (1, 2):
+        speaker.app.world.names[REPO].comment(number, "mallory", "<!-- earshot:t -->")
     assert speaker.quick().code == 0
     assert speaker.outbox()[0]["status"] == "planned"
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
     assert speaker.quick().code == 0
     assert speaker.outbox()[0]["status"] == "observed"
     by_mallory = "SELECT is_own, is_actionable FROM feedback.events WHERE author = 'mallory'"
-    assert speaker.sql(by_mallory) == [(False, True)], "who we are became known after it was read"
+    assert speaker.sql(by_mallory) == [(False, True)] * 2, "who we are became known after it was read"
 
 
 def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> None:
@@ -453,9 +455,11 @@ def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None
     assert speaker.quick().code == 0
     by_mallory = speaker.sql("SELECT is_own, is_actionable FROM feedback.events WHERE author = 'mallory' ORDER BY id")
     assert by_mallory[1] == (False, True)
+    repo.comment(2, WRITER, "By hand, and elsewhere: <!-- earshot:t -->")
+    assert speaker.quick().code == 0
     assert {row["token"]: row["status"] for row in speaker.outbox()} == {"t0": "observed", "t": "planned"}
     assert speaker.say(*words).code == 0
-    assert sorted(answers(speaker)) == ["t", "t0"]
+    assert sorted(answers(speaker)) == ["t", "t", "t0"]  # one of them by hand
 
 
 def test_status_tells_what_nobody_has_heard(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
