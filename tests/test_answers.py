@@ -285,13 +285,18 @@ def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: i
     assert {row["status"] for row in speaker.outbox()} == {"observed"}
 
 
-def test_a_clock_that_is_behind(heard: Path, tmp_path: Path) -> None:
-    """The service's clock may differ from ours either way (the world's is months behind here, and now a year ahead)."""
+@pytest.mark.parametrize("years", [0, 2])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known: bool) -> None:
+    """The service's clock may differ from ours (the world's is months behind, or a year ahead), as the last run found or
+    otherwise: the service says it with every answer, and it is looked again.
+    """
     world, _ = spoken_world()
     with speaking(tmp_path, heard, world) as speaker:
-        world.advance(2 * 365 * 86400)
-        with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as ledger, ledger:
-            ledger.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")  # as if ours had been set since
+        world.advance(years * 365 * 86400)
+        if not is_known:
+            with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as ledger, ledger:
+                ledger.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")
         speaker.app.switches.fault = once(LOST["connection"])
         assert speaker.say("reply", "--issue", "1", "--body", "On it.", "--token", "t").code == 0
         assert answers(speaker) == ["t"] and posts(speaker) == 1
@@ -424,6 +429,7 @@ def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) ->
     assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
     for number in (1, 2):
         speaker.app.world.names[REPO].comment(number, "mallory", "<!-- earshot:t -->")
+    speaker.app.world.advance(60)
     assert speaker.quick().code == 0
     assert speaker.outbox()[0]["status"] == "planned"
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
