@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -140,7 +141,7 @@ def test_a_full_disk_on_the_server(own: Cluster, tmp_path: Path) -> None:
     truth = untroubled(world, tmp_path)
     number = min(issue.number for issue in repo.issues.rows.values())
     for n in range(30):
-        repo.comment(number, "maya", f"{n} " + "long words " * 20_000)
+        repo.comment(number, "maya", Random(n).randbytes(50_000).hex())  # nothing that could be packed
     own.kill()
     own.start(largest_file=2 * MEGABYTE)
     full = elsewhere(world, same_place(home, Shard())).run()
