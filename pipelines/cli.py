@@ -21,6 +21,7 @@ COMMANDS = {
     "status": "pipelines.ask.status:status",
     "ack": "pipelines.ask.ack:ack",
     "reset": "pipelines.reset:reset",
+    "move": "pipelines.move:move",
     "verify": "pipelines.ask.verify:verify",
     "sql": "pipelines.ask.sql:sql",
     "commands": "pipelines.ask.commands:commands",
