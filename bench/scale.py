@@ -31,7 +31,7 @@ PLACES = [f"lantern/part-{n:02}" for n in (2, 7, 0, 1, 3, 6, 4, 8)]  # two for e
 
 @dataclass(frozen=True)
 class Size:
-    merge_requests: int = 60
+    merge_requests: int = 80
     latency: float = 0.02
     accounts: int = 10_000
 
