@@ -1,10 +1,11 @@
-"""`python -m bench.search_rows FOLDER DOCUMENTS`: documents of made-up words, how long the index takes, and what asking
-it costs inside one process; as JSON. Words are as unevenly frequent as in a language.
+"""`python -m bench.search_rows make|ask FOLDER DOCUMENTS`: made-up words, as unevenly frequent as in a language; then
+how long their documents and index take, and what asking costs inside one process, as JSON. Two processes: what it takes
+to make them up is not counted as memory of the other.
 """
 
 import json
 import random
-import sqlite3
+import resource
 import sys
 import time
 from array import array
@@ -15,8 +16,10 @@ import duckdb
 
 from bench.reader_rows import EVENTS, PARENTS
 from pipelines import mirror, models
+from pipelines.chunks import Chunk
 from pipelines.documents import document
 from pipelines.index import reading
+from pipelines.packed import pack
 from pipelines.search import Only, search_index
 from pipelines.settings import landed_tables
 from pipelines.vectors import opened_vectors
@@ -52,8 +55,7 @@ class Random:
         return [self.vector()]
 
 
-def main(folder: Path, documents: int) -> None:
-    home, found = Home(folder), dict[str, float]()
+def make(home: Home, documents: int) -> None:
     home.create()
     with duckdb.connect(str(home.warehouse)) as connection:
         mirror.prepare(connection, [])
@@ -62,12 +64,17 @@ def main(folder: Path, documents: int) -> None:
         for statement in (PARENTS, WORDS):
             connection.execute(statement)
         connection.execute(DUE, [documents])
+
+
+def ask(home: Home, documents: int) -> None:
+    found = dict[str, float]()
     found["build"] = _timed(lambda: document(home))
     with duckdb.connect(str(home.warehouse)) as connection:
         connection.execute(CHANGE, [CHANGED])
         connection.execute(DUE, [CHANGED])
         connection.execute("CHECKPOINT")
     found["change"] = _timed(lambda: document(home))
+    found["rss"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     found["compare"] = _timed(lambda: document(home, compare=True))
     found["megabytes"] = home.search.stat().st_size / 2**20
     chance = random.Random(11)
@@ -94,14 +101,9 @@ def _meaning(home: Home, index: object, count: int) -> dict[str, float]:
     few = [embedder.vector() for _ in range(997)]
     with opened_vectors(home.vectors) as vectors:
         assert vectors is not None
-        connection: sqlite3.Connection = vectors.connection
-        with connection:
-            connection.execute("BEGIN")
-            connection.execute("INSERT INTO models VALUES (?, ?)", (embedder.model, SIZE))
-            connection.executemany(
-                "INSERT INTO vectors (content_hash, model, chunk, start, text_hash, vector) VALUES (?, ?, 0, 0, ?, ?)",
-                ((hash_, embedder.model, hash_, few[n % 997]) for n, hash_ in enumerate(hashes)),
-            )
+        for n, hash_ in enumerate(hashes):
+            vectors.keep(hash_, embedder.model, [Chunk(0, hash_)], [few[n % 997]])
+        pack(home.packed, vectors.connection, embedder.model)  # as every embed stage ends
     first = _timed(lambda: search_index(index, home, "w5", Only(), "semantic", 20, embedder))
     again = min(_timed(lambda: search_index(index, home, "w5", Only(), "semantic", 20, embedder)) for _ in range(5))
     return {"semantic": first, "semantic_again": again}
@@ -114,4 +116,4 @@ def _timed(job: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    {"make": make, "ask": ask}[sys.argv[1]](Home(Path(sys.argv[2])), int(sys.argv[3]))

@@ -1,6 +1,7 @@
 """What a command line means by `-p`, `--issue`, `--mr` and `--pr`: which source, which repository or project."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pipelines.sharding import Shard
@@ -8,7 +9,7 @@ from pipelines.surgical import MOST
 from sources.config import ConfigError
 from sources.target import Target
 
-__all__ = ["narrowed", "owned", "target_place", "targets"]
+__all__ = ["narrowed", "of_types", "owned", "target_place", "targets"]
 
 OPTIONS = {"issue": "--issue", "mr": "--mr", "pr": "--pr"}
 
@@ -53,6 +54,21 @@ def narrowed(connected: Sequence[Any], project: str) -> list[Any]:
     if not found:
         known = ", ".join(place for c in connected for place in c.source.scopes())
         raise ConfigError(f"-p {project!r} is none of {known}")
+    return found
+
+
+def of_types(connected: Sequence[Any], types: str) -> list[Any]:
+    """The sources with only these kinds of lists: `issues,mrs`."""
+    wanted = {word.strip().lower() for word in types.split(",") if word.strip()}
+    known = sorted({name for c in connected for name in c.source.types})
+    if not wanted or not wanted <= set(known):
+        unknown = ", ".join(sorted(wanted - set(known))) or "nothing"
+        raise ConfigError(f"--type {unknown}: what is configured has {', '.join(known)}")
+    found = []
+    for one in connected:
+        surfaces = frozenset[str]().union(*(s for name, s in one.source.types.items() if name in wanted))
+        if surfaces:
+            found.append(type(one)(replace(one.source, surfaces=surfaces), *_rest(one)))
     return found
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pipelines.chunks import Chunk, chunks
 from pipelines.embedders import BATCH, Embedder, EmbedError
 from pipelines.index import Index, Unreadable, reading
+from pipelines.packed import pack
 from pipelines.vectors import Vectors, WrongDimension, opened_vectors
 from pipelines.warehouse import Home
 
@@ -53,6 +54,7 @@ async def embed(
                     {hash_ for (hash_,) in index.connection.execute("SELECT content_hash FROM documents")}
                 )
                 done.is_complete = not (wanted.keys() - vectors.embedded(embedder.model)) and not done.problem
+            pack(home.packed, vectors.connection, embedder.model)
     except (sqlite3.Error, OSError, Unreadable) as error:
         done.code, done.problem = "FAILED", f"vectors could not be kept: {error}"
     except Exception as error:  # an embedder is other people's code: no run may fail for it

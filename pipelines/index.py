@@ -7,20 +7,24 @@ place whole. Readers look into it while it is written (WAL).
 
 import contextlib
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pipelines.words import Wanted
+from pipelines.words import APART, Wanted, apart
 
-__all__ = ["CLOSE", "OPEN", "Index", "Unreadable", "opened", "reading"]
+__all__ = ["CLOSE", "OPEN", "Index", "Unreadable", "is_current", "opened", "reading"]
 
-VERSION = 1
+VERSION = 2
 PATIENCE = 10.0
 OPEN, CLOSE = "\x02", "\x03"  # around what was found
-CLEAN = {2: None, 3: None}
+MARKS = re.compile(f"[{APART}{OPEN}{CLOSE}]")
+TOGETHER = 500  # documents of one statement
+SHOWN, SHOWN_LETTERS = 24, 48  # words of a snippet; more where every letter is one
 COLUMNS = (
     "document_key", "content_hash", "row_hash", "source", "kind", "scope", "scope_name", "number", "title", "author",
     "participants", "url", "created_at", "updated_at",
@@ -34,15 +38,19 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_hash ON documents (content_hash);
 CREATE VIRTUAL TABLE words USING fts5(title, body, tokenize = 'unicode61 remove_diacritics 2');
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(5.0, 1.0)');
+INSERT INTO words (words, rank) VALUES ('hashsize', {8 * 2**20});  -- of 1 MiB, merging takes as long as indexing
 PRAGMA user_version = {VERSION};
 """
 FOUND = """
 SELECT d.*, -words.rank AS score, highlight(words, 0, '{open}', '{close}') AS shown_title,
-    snippet(words, 1, '{open}', '{close}', '…', 24) AS snippet
+    snippet(words, 1, '{open}', '{close}', '…', {shown}) AS snippet
 FROM words INNER JOIN documents AS d ON d.id = words.rowid
 WHERE words MATCH ? AND {where}
 ORDER BY words.rank LIMIT ?
 """.replace("{open}", OPEN).replace("{close}", CLOSE)
+
+INSERT = f"INSERT INTO documents (id, {', '.join(COLUMNS)}) VALUES (:id, {', '.join(f':{name}' for name in COLUMNS)})"
+UPDATE = f"UPDATE documents SET {', '.join(f'{name} = :{name}' for name in COLUMNS)} WHERE id = :id"
 
 Document = Mapping[str, Any]
 
@@ -60,13 +68,13 @@ class Index:
 
     def replace(self, documents: Iterable[Document], gone: Iterable[str]) -> int:
         """These as they are now, those no longer; documents whose words were indexed."""
-        written = 0
+        written, left = 0, iter(documents)
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             for key in gone:
                 self._forget(key)
-            for document in documents:
-                written += self._put(document)
+            while some := list(islice(left, TOGETHER)):
+                written += self._put(some)
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 self.connection.execute("ROLLBACK")
@@ -75,8 +83,13 @@ class Index:
         return written
 
     def find(self, expression: str, where: str, values: Sequence[Any], limit: int) -> list[dict[str, Any]]:
-        found = self.connection.execute(FOUND.replace("{where}", where), [expression, *values, limit])
-        return [dict(row) for row in found]
+        shown = str(SHOWN_LETTERS if APART in expression else SHOWN)
+        query = FOUND.replace("{where}", where).replace("{shown}", shown)
+        found = [dict(row) for row in self.connection.execute(query, [expression, *values, limit])]
+        for row in found:
+            for name in ("shown_title", "snippet"):
+                row[name] = (row[name] or "").replace(APART, "")
+        return found
 
     def find_all(self, wanted: Wanted, where: str, values: Sequence[Any], limit: int, few: int) -> list[dict[str, Any]]:
         """Those that have all words; where these are few, then those that have some."""
@@ -103,32 +116,33 @@ class Index:
             " WHERE d.document_key = ?",
             (key,),
         ).fetchone()
-        return (row[0] or "", row[1] or "") if row else None
+        return ((row[0] or "").replace(APART, ""), (row[1] or "").replace(APART, "")) if row else None
 
     def count(self) -> int:
         return int(self.connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    def _put(self, document: Document) -> bool:
-        known = self.connection.execute(
-            "SELECT id, content_hash FROM documents WHERE document_key = ?", (document["document_key"],)
-        ).fetchone()
-        values = [document[name] for name in COLUMNS]
-        if known is None:
-            marks = ", ".join("?" * len(COLUMNS))
-            cursor = self.connection.execute(
-                f"INSERT INTO documents ({', '.join(COLUMNS)}) VALUES ({marks})", values
-            )  # fmt: skip
-            id_ = cursor.lastrowid
-        else:
-            id_ = known[0]
-            assignments = ", ".join(f"{name} = ?" for name in COLUMNS)
-            self.connection.execute(f"UPDATE documents SET {assignments} WHERE id = ?", [*values, id_])
-            if known[1] == document["content_hash"]:
-                return False
-            self.connection.execute("DELETE FROM words WHERE rowid = ?", (id_,))
-        words = [(document[name] or "").translate(CLEAN) for name in ("title", "body")]
-        self.connection.execute("INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)", [id_, *words])
-        return True
+    def _put(self, documents: Sequence[Document]) -> int:
+        marks = ", ".join("?" * len(documents))
+        known: dict[str, tuple[int, str]] = {
+            key: (id_, hash_)
+            for key, id_, hash_ in self.connection.execute(
+                f"SELECT document_key, id, content_hash FROM documents WHERE document_key IN ({marks})",
+                [document["document_key"] for document in documents],
+            )
+        }
+        new = [document for document in documents if document["document_key"] not in known]
+        held = [(known[d["document_key"]], d) for d in documents if d["document_key"] in known]
+        other = [(id_, document) for (id_, hash_), document in held if hash_ != document["content_hash"]]
+        self.connection.executemany(UPDATE, [({**document, "id": id_}) for (id_, _), document in held])
+        self.connection.executemany("DELETE FROM words WHERE rowid = ?", [(id_,) for id_, _ in other])
+        first = self.connection.execute("SELECT coalesce(max(id), 0) + 1 FROM documents").fetchone()[0]
+        numbered = list(enumerate(new, first))
+        self.connection.executemany(INSERT, [{**document, "id": id_} for id_, document in numbered])
+        self.connection.executemany(
+            "INSERT INTO words (rowid, title, body) VALUES (?, ?, ?)",
+            ((id_, _indexed(document["title"]), _indexed(document["body"])) for id_, document in [*other, *numbered]),
+        )
+        return len(other) + len(new)
 
     def _forget(self, key: str) -> None:
         row = self.connection.execute("SELECT id FROM documents WHERE document_key = ?", (key,)).fetchone()
@@ -194,6 +208,22 @@ def reading(path: Path) -> Iterator[Index]:
         raise Unreadable(str(error)) from error
     finally:
         connection.close()
+
+
+def is_current(path: Path) -> bool:
+    """Whether readers can ask it: it is there, whole at first sight, and of this version."""
+    if not path.exists():
+        return False
+    try:
+        with reading(path):
+            return True
+    except Unreadable:
+        return False
+
+
+def _indexed(text: str | None) -> str:
+    text = text or ""
+    return apart(MARKS.sub("", text) if MARKS.search(text) else text)
 
 
 def _check(connection: sqlite3.Connection) -> None:

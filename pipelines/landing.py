@@ -19,7 +19,7 @@ import duckdb
 import pendulum
 import pyarrow as pa
 
-from pipelines.warehouse import Home, LandingError
+from pipelines.warehouse import QUICKLY, Home, LandingError
 from sources.reading import Batch
 from sources.record import Json, Row, Table, fingerprint
 
@@ -54,9 +54,10 @@ class Landing:
     tables: tuple[Table, ...]
     home: Home
     kept: dict[str, Mapping[str, object]] | None = None  # cursors, where they are kept beside the rows
+    quick: bool = False
 
     @classmethod
-    def open(cls, home: Home, source: str, tables: tuple[Table, ...]) -> "Landing":
+    def open(cls, home: Home, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "Landing":
         """The source's pipeline, clean: no pending package, and its state as it was committed with the rows."""
         name = f"earshot_{source}{home.shard.suffix}"
         try:
@@ -69,7 +70,7 @@ class Landing:
             _set_aside(home.working / name, error)
             pipeline = _pipeline(home, name, source)
         kept = home.destination.cursors(home, source)
-        return cls(source, pipeline, tables, home, None if kept is None else {**kept})
+        return cls(source, pipeline, tables, home, None if kept is None else {**kept}, quick)
 
     @property
     def cursors(self) -> Mapping[str, Mapping[str, object]]:
@@ -84,7 +85,10 @@ class Landing:
     def is_shaped(self) -> bool:
         """Whether the warehouse has all tables as they are declared now."""
         told = self.home.destination.is_shaped(self.home, self.source, self.tables)
-        return all(map(self._is_shaped, self.tables)) if told is None else told
+        if told is not None:
+            return told
+        known = self._resources()
+        return all(_is_shaped(table, known) for table in self.tables)
 
     def land(self, batches: list[Batch], names: Mapping[str, str] | None = None) -> None:
         """One package: all rows of the batches, each key once, with the last cursor of each surface and scope.
@@ -103,7 +107,11 @@ class Landing:
         beside = {} if self.kept is None else cursors
         within = cursors if self.kept is None else {}
         makes = self.kept is None  # else the tables are made already, with what that engine wants of them
-        due = [t for t in self.tables if t.name in shaped or within.get(t.name) or (makes and not self._is_shaped(t))]
+        known = self._resources() if makes else {}
+        due = [
+            t for t in self.tables
+            if t.name in shaped or within.get(t.name) or (makes and not _is_shaped(t, known))
+        ]  # fmt: skip
         with self.home.destination.landing(self.home, self.source, self.tables):
             if due:
                 self._run([_resource(t, shaped.get(t.name), within.get(t.name, {}), makes=makes) for t in due])
@@ -128,7 +136,9 @@ class Landing:
 
     def _run(self, resources: list[Any]) -> None:
         try:
-            loads = self.pipeline.run(_source(self.pipeline.dataset_name, resources)).loads_ids
+            more = (QUICKLY,) if self.quick else ()
+            with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
+                loads = self.pipeline.run(_source(self.pipeline.dataset_name, resources)).loads_ids
             _marker(Path(self.pipeline.working_dir)).write_text(str(loads[-1]) if loads else "", encoding="utf-8")
         except PipelineStepFailed as failed:
             cause = failed.__cause__ or failed
@@ -137,9 +147,6 @@ class Landing:
                 self.pipeline.abort_packages()
             said = self.home.destination.safe(str(cause).splitlines()[0])
             raise LandingError(f"loading {self.source} failed: {said:.300}") from None
-
-    def _is_shaped(self, table: Table) -> bool:
-        return bool(self._resources().get(table.name, {}).get("shape") == _shape(table))
 
     def _resources(self) -> dict[str, Any]:
         with self.pipeline.managed_state() as state:
@@ -232,6 +239,11 @@ def _nested(table: Table, path: tuple[str, ...] = ()) -> dict[Any, Any]:
         found[here if len(here) > 1 else name] = dlt.mark.make_nested_hints(columns=_columns(child))
         found |= _nested(child, here)
     return found
+
+
+def _is_shaped(table: Table, known: dict[str, Any]) -> bool:
+    """`known`: read once, a pipeline's state takes milliseconds."""
+    return bool(known.get(table.name, {}).get("shape") == _shape(table))
 
 
 def _shape(table: Table) -> str:

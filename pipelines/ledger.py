@@ -5,11 +5,11 @@ must survive every crash; `ops.*` in the warehouse mirrors it as of the last pub
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import pendulum
@@ -19,7 +19,10 @@ from sources.limits import Quota
 from sources.reading import Problem, Quarantined
 from sources.record import json_bytes
 
-__all__ = ["MIRRORED", "Ledger"]
+if TYPE_CHECKING:
+    from pipelines.warehouse import Home
+
+__all__ = ["MIRRORED", "Ledger", "clock_ahead"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
 HEARTBEAT = 5.0  # seconds
@@ -95,6 +98,10 @@ class Ledger:
             self.note(cursor.lastrowid, **columns)
         return cursor.lastrowid
 
+    def begun(self, run_id: int) -> str:
+        row = self.connection.execute("SELECT started_at FROM runs WHERE run_id = ?", (run_id,)).fetchone()
+        return str(row["started_at"])
+
     @asynccontextmanager
     async def beating(self, run_id: int) -> AsyncIterator[None]:
         """Says every few seconds that the run is alive."""
@@ -155,8 +162,11 @@ class Ledger:
             raise
         self.connection.execute("COMMIT")
 
-    def record_problems(self, run_id: int, source: str, problems: Iterable[Problem], names: Mapping[str, str]) -> None:
-        """Opens or continues a failure; what did not fail again in a run of its source is resolved."""
+    def record_problems(
+        self, run_id: int, source: str, problems: Iterable[Problem], names: Mapping[str, str],
+        was_read: Callable[[str, str], bool] | None = None,
+    ) -> None:  # fmt: skip
+        """Opens or continues a failure; what did not fail again is resolved, if `was_read` (scope, surface)."""
         now, seen = _now(), set()
         for problem in problems:
             seen.add((problem.scope, problem.surface))
@@ -178,7 +188,8 @@ class Ledger:
                     values,
                 )
         for row in self.open_failures(source):
-            if (row["scope"], row["surface"]) not in seen:
+            is_read = was_read is None or was_read(row["scope"], row["surface"])
+            if is_read and (row["scope"], row["surface"]) not in seen:
                 self.connection.execute(
                     "UPDATE failures SET resolved_at = ?"
                     " WHERE source = ? AND scope = ? AND surface = ? AND resolved_at IS NULL",
@@ -232,6 +243,17 @@ class Ledger:
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+
+def clock_ahead(home: "Home", source: str) -> float:
+    """Seconds that this machine's clock was ahead of a service's in the last run; none, where no run was yet."""
+    if not home.control.exists():
+        return 0.0
+    try:
+        with Ledger.open(home.control) as ledger:
+            return float(ledger.fact(f"clock {source}") or 0)
+    except sqlite3.Error:  # the look then finds out itself, by one request more
+        return 0.0
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:

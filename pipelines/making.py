@@ -7,32 +7,32 @@ ledger say what is `unpublished`, `undocumented` (the index may differ from the 
 import logging
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines import mirror, models
+from pipelines import lifecycle, mirror, models, observed
 from pipelines.ledger import Ledger
 from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
-from pipelines.warehouse import Home
+from pipelines.warehouse import QUICKLY, Home
 from sources.reading import Problem
 from sources.record import fingerprint
 
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "UNBOUNDED", "Making", "Options", "staged"]
+__all__ = ["SPARING", "STATUS", "Making", "Options", "staged"]
 
 log = logging.getLogger("earshot.making")
 
 CHUNK_ROWS = 25_000
-UNBOUNDED = {"threads": "1", "preserve_insertion_order": "false"}  # every thread has buffers of its own
-SPARING = {**UNBOUNDED, "memory_limit": "128MiB"}  # spills to disk
+# every thread has buffers of its own; what does not fit is spilled to disk
+SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "128MiB"}
 BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
@@ -41,19 +41,22 @@ STATUS = {0: "done", 1: "failed", 3: "partial"}
 class Options:
     full: bool = False
     sweep: bool = False
+    is_narrowed: bool = False  # not all that is configured is read
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
     authors: Sequence[str] = ()
+    command_prefix: str = "/earshot"
     keep_payloads: bool = True
     chunk_rows: int = CHUNK_ROWS
     docs: bool = True
     embedder: "Embedder | None" = None  # None: nothing is embedded
     embed_seconds: float = 300.0
+    quick: bool = False  # somebody waits for a few rows
 
 
 @dataclass
 class Making:
-    """The stages after the landing, in their order: `build`, `document`, `publish`; and without the lock, `embed`."""
+    """The stages after the landing: `make` them, and without the lock, `embed`."""
 
     home: Home
     ledger: Ledger
@@ -65,16 +68,29 @@ class Making:
     report: Report
     note: Callable[[str], None]
     anew: str | None = None
+    decided: str = ""  # what people had decided when the models were built
     is_due: bool = False
     had_undocumented: bool = False
     unfinished: list[str] = field(default_factory=list)
+    kept_open: ExitStack = field(default_factory=ExitStack)  # every stage finds the warehouse open: 0.1 s
+
+    async def make(self, only: Collection[str] | None = None) -> None:
+        """Models, documents and what readers get; `only`: documents of these alone."""
+        try:
+            await self.build()
+            await self.document(only)
+            await self.publish()
+        finally:
+            self.kept_open.close()
 
     async def build(self) -> None:
         """The models, if anything landed or they or their settings are others."""
         self.anew = self._settings_changed()
         self.had_undocumented = bool(self.ledger.fact("undocumented"))
+        self.decided = lifecycle.decided(self.home)
+        is_shown = self.decided == (self.ledger.fact("decided") or lifecycle.NOTHING)
         is_new = self.run_id == 1 or not self.home.destination.is_published(self.home)
-        self.is_due = bool(self.ledger.fact("unpublished") or self.anew or is_new)
+        self.is_due = bool(self.ledger.fact("unpublished") or not is_shown or self.anew or is_new)
         if self.is_due:
             with self.stage("models"):
                 self.ledger.learn("undocumented", str(self.run_id))
@@ -82,7 +98,9 @@ class Making:
 
     async def document(self, only: Collection[str] | None = None) -> None:
         """Documents and their index: of what was touched, of these alone, or of all where something was left undone."""
-        left = self.had_undocumented or not self.home.search.exists()
+        from pipelines.index import is_current
+
+        left = self.had_undocumented or not is_current(self.home.search)
         if not self.options.docs or not (self.is_due or left):
             return
         from pipelines.documents import document
@@ -109,10 +127,11 @@ class Making:
         """The readers' file. Only then is what was unfinished finished."""
         if self.is_due:
             with self.stage("publish"):
-                self.report.published_bytes = await self.work(self.home.publish)
+                self.report.published_bytes = await self.work(self._publish)
             if self.anew:
                 self.ledger.learn("settings", self.anew)
             self.ledger.learn("unpublished", "")
+            self.ledger.learn("decided", self.decided)
         for fact in self.unfinished:
             self.ledger.learn(fact, "")
 
@@ -122,7 +141,8 @@ class Making:
         if embedder is None or not self.home.search.exists():
             return
         anew = self.ledger.fact("embedded with") != embedder.model
-        if only is None and not (anew or self.ledger.fact("unembedded") or not self.home.vectors.exists()):
+        are_there = self.home.vectors.exists() and self.home.packed.exists()
+        if only is None and are_there and not (anew or self.ledger.fact("unembedded")):
             return
         from pipelines.embed import embed
 
@@ -141,37 +161,55 @@ class Making:
         return staged(name, self.note, self.watch, self.report.timings_ms)
 
     def _build(self) -> None:
+        destination = self.home.destination
+        roomy = (QUICKLY, "SET memory_limit = '512MiB'") if self.options.quick else ()  # few enough to be given room
+        self.kept_open.enter_context(destination.held_open(self.home, SPARING, roomy))
         try:
             self._build_with(SPARING)
         except duckdb.OutOfMemoryException:  # something that cannot be spilled
             log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
-            self._build_with(UNBOUNDED)
+            with destination.unbounded(self.home, SPARING) as config:
+                self._build_with(config)
 
-    def _build_with(self, config: dict[str, Any]) -> None:
+    def _build_with(self, config: Mapping[str, Any]) -> None:
         report, home = self.report, self.home
         with home.destination.building(home, config) as connection:
             self.anew = self.anew and self._settings_changed()  # another runner may have built them since we asked
-            mirror.prepare(connection, self.options.authors)
+            mirror.prepare(connection, self.options.authors, self.options.command_prefix)
+            mirror.mirror_decisions(connection, home)
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()
             models.build(connection, landed_tables(), anew=self.anew is not None, is_shared=home.destination.is_shared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
+            observed.observe(connection, home)
+            lifecycle.settle(connection, home)
             mirror.mirror(
                 connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code, str(home.shard)
             )
+            mirror.mirror_decisions(connection, home)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
             if self.anew:
                 home.destination.remember_made(connection, self.anew)
-            connection.execute("CHECKPOINT")
+
+    def _publish(self) -> int | None:
+        destination = self.home.destination
+        try:
+            destination.checkpoint(self.home, SPARING)
+        except duckdb.OutOfMemoryException:
+            with destination.unbounded(self.home, SPARING) as config:
+                destination.checkpoint(self.home, config)
+        self.kept_open.close()
+        return self.home.publish()
 
     def _failed(self, stage: str, code: str, message: str) -> None:
         self.report.stage_problem = message
         self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
 
     def _settings(self) -> str:
-        return fingerprint(models.models_fingerprint(), mirror.TABLES, sorted(self.options.authors))
+        asked = sorted(self.options.authors), self.options.command_prefix
+        return fingerprint(models.models_fingerprint(), mirror.TABLES, *asked)
 
     def _settings_changed(self) -> str | None:
         now = self._settings()

@@ -1,6 +1,6 @@
 """Documents by their meaning: the likeness of what is asked to every part of every document, in numbers.
 
-All vectors of the one configured model are looked at, exactly: 100,000 are a product of a tenth of a second.
+All vectors of the one configured model are looked at, exactly: 100,000 are a product of some hundredths of a second.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 from pipelines.index import Index
+from pipelines.packed import Packed, mapped, numbering
 from pipelines.search import SNIPPET, Hit, NoMeaning, Only
 from pipelines.warehouse import Home
 
@@ -18,7 +19,7 @@ __all__ = ["by_meaning"]
 
 AT_ONCE = 200
 STRIDE = 8  # vectors more than hits looked at: documents have several parts, and some are filtered out
-_held: dict[tuple[str, str], tuple[tuple[Any, ...], Any, Any]] = {}
+_later: dict[tuple[object, ...], tuple[Any, Any]] = {}
 
 
 def by_meaning(index: Index, home: Home, embedder: "Embedder | None", text: str, only: Only, limit: int) -> list[Hit]:
@@ -31,9 +32,11 @@ def by_meaning(index: Index, home: Home, embedder: "Embedder | None", text: str,
     connection = sqlite3.connect(f"{home.vectors.as_uri()}?mode=rw", uri=True, timeout=10, isolation_level=None)
     try:
         connection.execute("PRAGMA query_only = 1")
-        ids, matrix = _matrix(connection, home, embedder.model)
+        packed = mapped(home.packed)  # before the database: what it knows is in there, too
+        connection.execute("BEGIN")
+        parts = _parts(connection, home, packed, embedder.model)
         [asked] = asyncio.run(embedder.embed([text[:2000]])) if text.strip() else [b""]
-        return _nearest(index, connection, ids, matrix, asked, only, limit) if asked else []
+        return _nearest(index, connection, *_scored(parts, asked), only, limit) if asked else []
     except EmbedError as error:
         raise NoMeaning(str(error)) from None
     except sqlite3.DatabaseError as error:
@@ -42,44 +45,51 @@ def by_meaning(index: Index, home: Home, embedder: "Embedder | None", text: str,
         connection.close()
 
 
-def _matrix(connection: sqlite3.Connection, home: Home, model: str) -> tuple[Any, Any]:
-    """All vectors of the model, one a row; kept for the next question in this process until any is added."""
+def _parts(connection: sqlite3.Connection, home: Home, packed: Packed | None, model: str) -> list[tuple[Any, Any]]:
+    """All vectors of the model, one a row: those that are packed, and what came later."""
+    row = connection.execute("SELECT dimension FROM models WHERE model = ?", (model,)).fetchone()
+    if row is None or not connection.execute("SELECT 1 FROM vectors WHERE model = ? LIMIT 1", (model,)).fetchone():
+        others = [name for (name,) in connection.execute("SELECT model FROM models ORDER BY model")]
+        but = f", only with {', '.join(others)}" if others else ""
+        raise NoMeaning(f"nothing is embedded with {model} yet{but}; the next run does it")
+    born, last = numbering(connection)
+    if packed and ((told := packed.head).born, told.model, told.dimension) != (born, model, row[0]):
+        packed = None
+    if packed and packed.head.last > last:  # of a later state than this database, which was restored from a copy
+        packed = None
+    since = packed.head.last if packed else 0
+    stamp = (home.vectors, born, model, since, last)
+    if stamp not in _later:
+        fetched = _fetched(connection, model, row[0], since)
+        _later.clear()
+        _later[stamp] = fetched
+    return [*([(packed.ids, packed.vectors)] if packed else []), _later[stamp]]
+
+
+def _fetched(connection: sqlite3.Connection, model: str, dimension: int, since: int) -> tuple[Any, Any]:
     import numpy as np
 
-    stamp = (
-        *connection.execute("SELECT count(*), max(id), total(id) FROM vectors WHERE model = ?", (model,)).fetchone(),
-        home.vectors.stat().st_ino,
-    )
-    key = (str(home.vectors), model)
-    if key not in _held or _held[key][0] != stamp:
-        row = connection.execute("SELECT dimension FROM models WHERE model = ?", (model,)).fetchone()
-        if row is None or not stamp[0]:
-            others = [name for (name,) in connection.execute("SELECT model FROM models ORDER BY model")]
-            but = f", only with {', '.join(others)}" if others else ""
-            raise NoMeaning(f"nothing is embedded with {model} yet{but}; the next run does it")
-        ids = np.empty(stamp[0], dtype=np.int64)
-        matrix = np.empty((stamp[0], row[0]), dtype="<f4")
-        query = connection.execute("SELECT id, vector FROM vectors WHERE model = ? ORDER BY id", (model,))
-        start = 0
-        while rows := query.fetchmany(4096):
-            part = np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f4")
-            ids[start : start + len(rows)] = [id_ for id_, _ in rows]
-            matrix[start : start + len(rows)] = part.reshape(len(rows), row[0])
-            start += len(rows)
-        _held.clear()
-        _held[key] = (stamp, ids[:start], matrix[:start])
-    return _held[key][1], _held[key][2]
+    query = connection.execute("SELECT id, vector FROM vectors WHERE model = ? AND id > ? ORDER BY id", (model, since))
+    ids, parts = list[int](), list[Any]()
+    while rows := query.fetchmany(4096):
+        ids += [id_ for id_, _ in rows]
+        parts.append(np.frombuffer(b"".join(vector for _, vector in rows), dtype="<f4").reshape(-1, dimension))
+    return np.array(ids, dtype=np.int64), np.concatenate(parts or [np.empty((0, dimension), "<f4")])
 
 
-def _nearest(
-    index: Index, connection: sqlite3.Connection, ids: Any, matrix: Any, asked: bytes, only: Only, limit: int
-) -> list[Hit]:
+def _scored(parts: list[tuple[Any, Any]], asked: bytes) -> tuple[Any, Any]:
+    """Every row's number and its likeness to what is asked."""
     import numpy as np
 
-    vector = np.frombuffer(asked, dtype="<f4")
-    if len(vector) != matrix.shape[1]:
-        raise NoMeaning(f"the model gives {len(vector)} numbers now, what is embedded has {matrix.shape[1]}")
-    scores = matrix @ vector
+    vector, dimension = np.frombuffer(asked, dtype="<f4"), parts[0][1].shape[1]
+    if len(vector) != dimension:
+        raise NoMeaning(f"the model gives {len(vector)} numbers now, what is embedded has {dimension}")
+    return np.concatenate([ids for ids, _ in parts]), np.concatenate([matrix @ vector for _, matrix in parts])
+
+
+def _nearest(index: Index, connection: sqlite3.Connection, ids: Any, scores: Any, only: Only, limit: int) -> list[Hit]:
+    import numpy as np
+
     found: dict[str, Hit] = {}
     count, looked = limit * STRIDE, 0
     while len(found) < limit and looked < len(scores):

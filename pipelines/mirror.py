@@ -1,5 +1,6 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
-`ops.scopes`, `ops.authors`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
+`ops.scopes`, `ops.authors`, and what people decided: `ops.answers`, `ops.lifecycle`, `ops.links`,
+`ops.acknowledgements`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
 ended. Each shard has a ledger of its own and rewrites its own rows alone.
 """
 
@@ -9,10 +10,12 @@ import duckdb
 import orjson
 import pyarrow as pa
 
+from pipelines import control
 from pipelines.ledger import Ledger
 from pipelines.sharding import ALONE
+from pipelines.warehouse import Home
 
-__all__ = ["TABLES", "Cursors", "mirror", "mirror_cursors", "prepare", "put_cursors"]
+__all__ = ["TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare", "put_cursors"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -35,6 +38,18 @@ WHOLE = {
     "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
     " reads BIGINT, new BIGINT",
 }
+DECIDED = {  # the same for all runners
+    "lifecycle": "parent_key VARCHAR, state VARCHAR, since_at TIMESTAMPTZ, actionable_from TIMESTAMPTZ,"
+    " revision BIGINT",
+    "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
+    "answers": "token VARCHAR, source VARCHAR, scope VARCHAR, scope_name VARCHAR, parent_key VARCHAR,"
+    " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, said_key VARCHAR,"
+    " command_key VARCHAR,"
+    " status VARCHAR, attempts BIGINT, is_unsure BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
+    " posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ, url VARCHAR,"
+    " author VARCHAR, observed_key VARCHAR",
+    "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
+}
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
     " is_complete BOOLEAN, state VARCHAR"
@@ -43,7 +58,7 @@ CURSORS = (
 
 TABLES = {
     **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
-    "cursors": CURSORS, "authors": "login VARCHAR",
+    **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "settings": "command_prefix VARCHAR",
 }  # fmt: skip
 HELD = "SELECT table_name, count(*) FROM information_schema.columns WHERE table_schema = 'ops' GROUP BY table_name"
 
@@ -102,7 +117,7 @@ def put_cursors(
     _insert(connection, "cursors", rows)
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> None:
+def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefix: str = "/earshot") -> None:
     """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     held = dict(connection.execute(HELD).fetchall())
@@ -111,7 +126,27 @@ def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str]) -> No
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     connection.execute("DELETE FROM ops.authors")
-    _insert(connection, "authors", [(login,) for login in authors])
+    _insert(connection, "authors", [(login.lower(),) for login in authors])
+    connection.execute("DELETE FROM ops.settings")
+    _insert(connection, "settings", [(prefix,)])
+
+
+def mirror_decisions(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """What people decided: before the models that mind it are built, and as the run has left it. Of acknowledgements
+    there may be very many, and none ever changes.
+    """
+    with control.writing(home) as decided:
+        held = connection.execute("SELECT count(*) FROM ops.acknowledgements").fetchone()
+        known = held == tuple(decided.rows("SELECT count(*) FROM acknowledgements")[0])
+        tables = [table for table in DECIDED if not (known and table == "acknowledgements")]
+        told = {table: decided.rows(f"SELECT {_names(table)} FROM {table}") for table in tables}
+    for table, rows in told.items():
+        connection.execute(f"DELETE FROM ops.{table}")
+        _insert(connection, table, rows)
+
+
+def _names(table: str) -> str:
+    return ", ".join(column.split()[0] for column in DECIDED[table].split(", "))
 
 
 def _shown(cursor: object) -> tuple[object, object, bool, str]:

@@ -11,23 +11,29 @@ A model with a `stage` of its own is not built with the others: what is due in i
 """
 
 import contextlib
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from graphlib import TopologicalSorter
-from pathlib import Path
 
 import duckdb
 
+from pipelines import parsed
+from pipelines.model_files import Model, models_fingerprint, read_models
 from pipelines.narrowing import narrowed
-from sources.record import Table, fingerprint
+from sources.record import Table
 
 __all__ = ["CheckFailed", "Model", "build", "check", "landed_table", "models_fingerprint", "read_models", "regenerate"]
 
-AT_ONCE = 4_000  # events whose documents are made in one go
-FOLDER = Path(__file__).parent / "models"
-SHARED = "kept by, where shared"
+# decisions that change what is said of a parent's words: what was shown of them is remembered as scopes' names are
+WATCHED = "SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM ops.lifecycle"
+SIGNED = "SELECT token AS scope, coalesce(author, '') AS shown FROM ops.answers"
+DECIDED = {
+    "ops.lifecycle": (WATCHED, "SELECT scope FROM ({changed}) AS changed"),
+    "ops.answers": (
+        SIGNED,
+        "SELECT parent_key FROM staging.marks WHERE token IN (SELECT scope FROM ({changed}) AS changed)",
+    ),
+}
+AT_ONCE = 12_000  # events whose documents are made in one go
+
 OURS = ("staging", "feedback", "ops")
 DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
 DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
@@ -36,57 +42,6 @@ TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[u
 
 class CheckFailed(Exception):
     """A model does not keep its own promise; nothing is published."""
-
-
-@dataclass(frozen=True)
-class Model:
-    name: str
-    sql: str
-    header: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def description(self) -> str:
-        return self.header["description"]
-
-    @property
-    def key(self) -> list[str]:
-        return _words(self.header.get("key", ""))
-
-    @property
-    def not_null(self) -> list[str]:
-        return _words(self.header.get("not null", ""))
-
-    @property
-    def kept_by(self) -> str | None:
-        return self.header.get("kept by")
-
-    @property
-    def stage(self) -> str | None:
-        return self.header.get("stage")
-
-    @cached_property
-    def reads(self) -> set[str]:
-        return set(re.findall(r"\b(?:FROM|JOIN)\s+([a-z_]+\.[a-z_]+)", self.sql))
-
-    @property
-    def column_comments(self) -> dict[str, str]:
-        said = re.findall(r"(\w+),?[ \t]+--[ \t]*(\S.*)$", self.sql, re.M)
-        return {column: comment.strip() for column, comment in said if column.islower()}
-
-
-def read_models(folder: Path = FOLDER, *, is_shared: bool = False) -> list[Model]:
-    """All models, each after those it reads.
-
-    Where runs land in the tables that readers look into (`is_shared`), what readers see stands still between builds:
-    some views are tables there (`kept by, where shared`).
-    """
-    models = {m.name: m for m in (_read(path, is_shared=is_shared) for path in sorted(folder.glob("*/*.sql")))}
-    order = TopologicalSorter({name: model.reads & models.keys() for name, model in models.items()})
-    return [models[name] for name in order.static_order()]
-
-
-def models_fingerprint(folder: Path = FOLDER) -> str:
-    return fingerprint([(str(path.relative_to(folder)), path.read_text()) for path in sorted(folder.glob("*/*.sql"))])
 
 
 def build(
@@ -109,10 +64,12 @@ def build(
             if model.stage:
                 _put_off(connection, model, anew=anew)
             else:
-                replaced += _build_one(connection, model, models, tables, anew=anew)
+                replaced += _build_one(connection, model, models, tables, anew=anew, by_row=not is_shared)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
+        for name, (now, _) in DECIDED.items():
+            connection.execute(f"INSERT INTO ops.taken_scopes SELECT {_quoted(name)}, scope, shown FROM ({now}) AS now")
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
@@ -131,20 +88,22 @@ def regenerate(
     """
     models, tables, found = read_models(is_shared=is_shared), _tables(landed), list[str]()
     bound = _bound(only)
-    while some := _regenerate_some(connection, models, tables, bound):
-        found += some
+    which = "list_contains(?, parent_key)" if bound else "true"
+    connection.execute(_DUE.format(which=which, at_once=AT_ONCE), bound)
+    for (batch,) in connection.execute("SELECT DISTINCT batch FROM due ORDER BY batch").fetchall():
+        found += _regenerate_some(connection, models, tables, batch, by_row=not is_shared)
     return sorted(found)
 
 
 def _regenerate_some(
-    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], only: list[list[str]]
+    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], batch: int, *, by_row: bool
 ) -> list[str]:
     connection.begin()
     try:
-        connection.execute(_DUE.format(which="list_contains(?, parent_key)" if only else "true", at_once=AT_ONCE), only)
+        connection.execute("CREATE OR REPLACE TEMP TABLE dirty AS SELECT parent_key FROM due WHERE batch = ?", [batch])
         for model in models:
             if model.stage:
-                _build_one(connection, model, models, tables, anew=False)
+                _build_one(connection, model, models, tables, anew=False, by_row=by_row)
         connection.execute("DELETE FROM ops.dirty_documents WHERE parent_key IN (SELECT parent_key FROM dirty)")
         found = connection.execute("SELECT parent_key FROM dirty").fetchall()
         connection.commit()
@@ -156,18 +115,20 @@ def _regenerate_some(
 
 
 _DUE = """
-CREATE OR REPLACE TEMP TABLE dirty AS
-WITH due AS (SELECT DISTINCT parent_key FROM ops.dirty_documents WHERE {which}),
+CREATE OR REPLACE TEMP TABLE due AS
+WITH asked AS (SELECT DISTINCT parent_key FROM ops.dirty_documents WHERE {which}),
 sized AS (
-    SELECT d.parent_key, count(e.parent_key) AS words FROM due AS d
+    SELECT d.parent_key, count(e.parent_key) AS words FROM asked AS d
     LEFT JOIN feedback.events AS e ON e.parent_key = d.parent_key GROUP BY d.parent_key
 )
-SELECT parent_key FROM sized
-QUALIFY sum(words) OVER (ORDER BY parent_key ROWS UNBOUNDED PRECEDING) - words < {at_once}
+SELECT
+    parent_key,
+    (sum(words) OVER (ORDER BY parent_key ROWS UNBOUNDED PRECEDING) - words) // {at_once} AS batch
+FROM sized
 """
 
 
-def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true") -> None:
+def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "true", *, by_row: bool = False) -> None:
     """The model's key is unique and what it calls not null is not."""
     keys = ", ".join(model.key)
     if keys:
@@ -176,13 +137,17 @@ def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "tru
         ).fetchone()
         if doubled:
             raise CheckFailed(f"{model.name}: key {keys} is not unique, e.g. {doubled}")
-    needed = [*model.key, *model.not_null]
-    if needed:  # all in one question: on a lake each costs the catalog's answer
-        nulls = ", ".join(f"count(*) FILTER (WHERE {column} IS NULL)" for column in needed)
-        counts = connection.execute(f"SELECT {nulls} FROM {model.name} WHERE {where}").fetchone() or ()
-        for column, count in zip(needed, counts, strict=True):
-            if count:
-                raise CheckFailed(f"{model.name}: {column} is null")
+    columns = [*model.key, *model.not_null]
+    if not columns:
+        return
+    # in a file, by row, as in narrowing.py: `body` of all rows is not read to look at a few
+    is_part = by_row and model.kept_by and where != "true"
+    rows = f"rowid IN (SELECT rowid FROM {model.name} WHERE {where})" if is_part else where
+    nulls = ", ".join(f"coalesce(bool_or({column} IS NULL), false)" for column in columns)
+    told = connection.execute(f"SELECT {nulls} FROM {model.name} WHERE {rows}").fetchone()
+    for column, is_null in zip(columns, told or (), strict=True):
+        if is_null:
+            raise CheckFailed(f"{model.name}: {column} is null")
 
 
 def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool) -> None:
@@ -196,10 +161,11 @@ def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool)
 
 
 def _build_one(
-    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table], *, anew: bool
-) -> int:
+    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table],
+    *, anew: bool, by_row: bool,
+) -> int:  # fmt: skip
     if model.kept_by and anew:
-        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS {model.sql}")
+        parsed.create(connection, model.name, model.sql, model.parsed_by)
         _comment(connection, model, "TABLE")
         check(connection, model)
         connection.commit()  # all is built again until all of it is: what was not committed stays in memory
@@ -212,9 +178,9 @@ def _build_one(
         views = tuple((m.name, m.sql) for m in models if not m.kept_by)
         parents = {name for name, table in tables.items() if "parent_key" in table.columns}
         parents |= {m.name for m in models if m.kept_by == "parent_key"}
-        few = narrowed(connection, model.name, model.sql, views, frozenset(parents))
-        connection.execute(f"INSERT INTO {model.name} BY NAME {few}")
-        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)")
+        few = narrowed(connection, model.name, model.sql, views, frozenset(parents), by_row=by_row)
+        parsed.insert(connection, model.name, few, model.parsed_by)
+        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)", by_row=by_row)
         return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
     if anew:
         connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
@@ -252,7 +218,14 @@ def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table],
     if not anew:  # what a scope shows in everything said in it, e.g. its name
         renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
         parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
+        parts += [touched.format(changed=_changed(name, now)) for name, (now, touched) in DECIDED.items()]
     connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
+
+
+def _changed(name: str, now: str) -> str:
+    """What is decided otherwise than when it was last taken, or no more."""
+    taken = f"SELECT scope, shown FROM ops.taken_scopes WHERE name = {_quoted(name)}"
+    return f"(({now}) EXCEPT ({taken})) UNION (({taken}) EXCEPT ({now}))"
 
 
 def _scopes_shown(tables: Mapping[str, Table]) -> str:
@@ -271,27 +244,8 @@ def _comment(connection: duckdb.DuckDBPyConnection, model: Model, kind: str) -> 
             connection.execute(f"COMMENT ON COLUMN {model.name}.{column} IS {_quoted(comment)}")
 
 
-def _read(path: Path, *, is_shared: bool) -> Model:
-    text = path.read_text(encoding="utf-8")
-    lines = [line[3:] for line in text.split("\n\n", 1)[0].splitlines() if line.startswith("-- ")]
-    header = {"description": ""}
-    for line in lines:
-        name, colon, value = line.partition(": ")
-        if colon and name in ("key", "not null", "kept by", SHARED, "stage"):
-            header[name] = value.strip()
-        else:
-            header["description"] = f"{header['description']} {line}".strip()
-    if is_shared and SHARED in header:
-        header["kept by"] = header[SHARED]
-    return Model(f"{path.parent.name}.{path.stem}", text, header)
-
-
 def _bound(only: Iterable[str] | None) -> list[list[str]]:
     return [] if only is None else [list(only)]
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _quoted(text: str) -> str:

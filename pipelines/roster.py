@@ -9,7 +9,8 @@ import logging
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
-from pipelines.destinations.control import Control, Unavailable
+from pipelines.destinations.control import Control
+from pipelines.destinations.errors import Unavailable
 
 if TYPE_CHECKING:
     from pipelines.warehouse import Home

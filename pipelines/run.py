@@ -40,6 +40,7 @@ class Asked:
     every: str | None
     as_json: bool
     project: str
+    type: str
     issue: tuple[int, ...]
     mr: tuple[int, ...]
     pr: tuple[int, ...]
@@ -59,9 +60,10 @@ class Asked:
         for name in ("full", "sweep", "every"):
             if self.has_targets and getattr(self, name):
                 raise ConfigError(f"--{name} reads lists; --issue, --mr and --pr read only what they name")
-        for name in ("preflight_only", "dry_run"):
-            if getattr(self, name) and not self.has_targets:
-                raise ConfigError(f"--{name.replace('_', '-')} needs targets: --issue, --mr or --pr")
+        if self.type and self.has_targets:
+            raise ConfigError("--type narrows lists; --issue, --mr and --pr read only what they name")
+        if self.preflight_only and not self.has_targets:
+            raise ConfigError("--preflight-only needs targets: --issue, --mr or --pr")
         if self.has_targets and self.no_docs and not self.no_embed:
             raise ConfigError("--no-docs leaves nothing of the targets to embed: say --no-embed too")
 
@@ -77,6 +79,7 @@ NUMBER = click.IntRange(min=1)
 @click.option(
     "-p", "--project", default="", help="Only this repository, project or account; of targets: where they are."
 )
+@click.option("--type", metavar="TYPES", default="", help="Only lists of these, e.g. issues,mrs or prs,comments.")
 @click.option("--issue", type=NUMBER, multiple=True, help="Only this issue, now. Repeatable.")
 @click.option("--mr", type=NUMBER, multiple=True, help="Only this merge request, now. Repeatable.")
 @click.option("--pr", type=NUMBER, multiple=True, help="Only this pull request, now. Repeatable.")
@@ -144,7 +147,7 @@ async def _named(asked: Asked, screen: Plain) -> int:
 
 async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
     """One run, or one after the other until told to stop."""
-    from pipelines.choice import narrowed
+    from pipelines.choice import narrowed, of_types
     from pipelines.sync import sync
 
     settings, config = load(Path.cwd())
@@ -153,6 +156,13 @@ async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
         connected = _connected(asked, settings, config, home)
         if asked.project and connected:
             connected = narrowed(connected, asked.project)
+        if asked.type:
+            connected = of_types(connected, asked.type)
+        if asked.dry_run:
+            from pipelines.plan import plan
+
+            plan(home, [each.source for each in connected], _options(asked, config), as_json=asked.as_json)
+            return 0
         with screen.watching() as watch:
             report = await sync(home, connected, _options(asked, config), watch)
         if asked.demo:
@@ -175,14 +185,22 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
+    return options_of(
+        config, full=asked.full, sweep=asked.sweep, docs=not asked.no_docs, embed=not asked.no_embed,
+        is_narrowed=bool(asked.project or asked.type),
+    )  # fmt: skip
+
+
+def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "Options":
+    """What is configured, for a run."""
     from pipelines.embedders import configured_embedder
     from pipelines.sync import Options
 
     return Options(
-        full=asked.full, sweep=asked.sweep, sweep_hours=config.sweep_hours,
-        safe_backfill_hours=config.safe_backfill_hours, authors=config.authors, keep_payloads=config.keep_payloads,
-        docs=not asked.no_docs, embedder=None if asked.no_embed else configured_embedder(config.embed),
-        embed_seconds=config.embed.budget_seconds,
+        sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours, authors=config.authors,
+        command_prefix=config.command_prefix, keep_payloads=config.keep_payloads,
+        embedder=configured_embedder(config.embed) if embed else None,
+        embed_seconds=config.embed.budget_seconds, **more,
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The project's settings, and the one place that knows which sources there are."""
 
 import os
+import re
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -63,6 +64,7 @@ class EarshotConfig:
     safe_backfill_hours: float = 24.0
     entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
+    command_prefix: str = "/earshot"
     keep_payloads: bool = True
     destination: str = ""
     shard: str = ""
@@ -75,6 +77,8 @@ class EarshotConfig:
         for name in ("timeout_seconds", "entity_timeout_seconds"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot] {name}: more than 0")
+        if not re.fullmatch(r"[!-~]{1,50}", self.command_prefix) or self.command_prefix[0].isalnum():
+            raise ConfigError(f"[earshot] command_prefix: {self.command_prefix!r} is not a word like /earshot")
 
 
 @dataclass(frozen=True)
@@ -85,13 +89,18 @@ class HttpSource:
     config: EarshotConfig
 
     def connect(self) -> AbstractAsyncContextManager[Any]:
+        return self._connect(self.source.headers)
+
+    def connect_to_write(self) -> AbstractAsyncContextManager[Any]:
+        """With the token that may write, which reading never has."""
+        return self._connect(self.source.answers.write_headers)
+
+    def _connect(self, headers: Mapping[str, str]) -> AbstractAsyncContextManager[Any]:
         from sources.http import connect
 
+        config = self.config
         return connect(
-            self.source.config.api_url,
-            self.source.headers,
-            timeout=self.config.timeout_seconds,
-            max_retries=self.config.max_retries,
+            self.source.config.api_url, headers, timeout=config.timeout_seconds, max_retries=config.max_retries
         )
 
 

@@ -13,14 +13,15 @@ do: readers see all of it at once. No list's cursor moves; the watermarks of wha
 import asyncio
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
 import orjson
+from pendulum import DateTime
 
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, staged
@@ -31,6 +32,9 @@ from sources.http import Failure
 from sources.reading import Batch, Reading
 from sources.record import Row
 from sources.target import Fetched, Target, Targeted
+
+if TYPE_CHECKING:
+    from pipelines.landing import Landing
 
 __all__ = ["MOST", "Order", "Outcome", "Surgery", "operate"]
 
@@ -48,6 +52,7 @@ class Order:
     targets: Sequence[Target]
     timeout: float = 30.0
     preflight_only: bool = False
+    decide: Callable[[DateTime], None] | None = None  # called with the server's time before models are built
 
     @property
     def source(self) -> Targeted:
@@ -114,7 +119,7 @@ async def operate(home: Home, order: Order, options: Options, watch: Watch | Non
             "preflight" if order.preflight_only else "surgical", [order.source.name], phase="preflight",
             detail=orjson.dumps({"targets": named, "place": order.place}).decode(),
         )  # fmt: skip
-        stages = _Stages(surgery, ledger, Run(home, ledger, run_id, options, worker, watch))
+        stages = _Stages(surgery, ledger, Run(home, ledger, run_id, replace(options, quick=True), worker, watch))
         phase = "failed"
         try:
             async with ledger.beating(run_id):
@@ -162,12 +167,16 @@ class _Stages:
                 with self._stage("ingest"):
                     fresh, held = await self._fresh(fetched)
                 with self._stage("dependents"):
-                    batches = await self._dependents(fresh, held)
+                    opening = asyncio.create_task(self._opened(fresh))
+                    try:
+                        batches = await self._dependents(fresh, held)
+                    finally:
+                        landing = await opening
                 touched = [one.key for one in fresh]
-                making = await self._land(reading, [*(one.batch for one in fresh), *batches])
-                await making.build()
-                await making.document(touched)
-                await making.publish()
+                making = await self._land(reading, landing, [*(one.batch for one in fresh), *batches])
+                if order.decide:
+                    order.decide(reading.api.now)
+                await making.make(touched)
         await making.embed(touched)
         self.surgery.exit_code = PARTIAL if self.surgery.failures or making.report.stage_problem else 0
 
@@ -199,7 +208,9 @@ class _Stages:
 
     async def _fresh(self, fetched: list[Fetched]) -> tuple[list[Fetched], Mapping[str, Row]]:
         """Those that are no older than what the warehouse holds, and what it holds."""
-        held = await self.warehouse.work(self._held, [one.key for one in fetched])
+        held: Mapping[str, Any] = await asyncio.to_thread(
+            self._held, [one.key for one in fetched]
+        )  # the worker still imports dlt
         fresh = []
         for one in fetched:
             ours = held.get(one.key)
@@ -228,13 +239,17 @@ class _Stages:
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches
 
-    async def _land(self, reading: Reading, batches: list[Batch]) -> Making:
+    async def _opened(self, fresh: list[Fetched]) -> "Landing | None":
+        """While the dependents are waited for."""
+        return await self.warehouse.work(self.warehouse.open, self.surgery.order.source) if fresh else None
+
+    async def _land(self, reading: Reading, landing: "Landing | None", batches: list[Batch]) -> Making:
         """Everything in one package, by the way that a bulk run's batches take."""
         source, run = self.surgery.order.source, self.warehouse
         told = SourceReport(source.name, 1)
         report = self.surgery.report = Report(self.surgery.run_id, [told], timings_ms=self.surgery.timings_ms)
-        if batches:
-            intake = run.intake(source, await run.work(run.open, source), sys.maxsize)
+        if landing:
+            intake = run.intake(source, landing, sys.maxsize)
             intake.reading = reading
             for batch in batches:
                 await intake.take(batch)

@@ -21,7 +21,7 @@ import orjson
 import pendulum
 import pyarrow as pa
 
-from pipelines import models
+from pipelines import models, observed
 from pipelines.intake import Intake
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
@@ -57,6 +57,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
         lock.enter_context(home.lock())
         with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker, ExitStack() as after:
             mode = "full" if options.full else "sweep" if options.sweep else "bulk"
+            mode = f"narrow {mode}" if options.is_narrowed else mode
             run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(home, ledger, run_id, options, worker, watch)
@@ -66,9 +67,8 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                 async with ledger.beating(run_id):
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
                     making = run.making(report)
-                    await making.build()
-                    await making.document()
-                    await making.publish()
+                    await making.make()
+                    run.rule_out(report)
                     lock.close()
                     await making.embed()
                     watch.at("done")
@@ -106,7 +106,7 @@ class Run:
         """Where the source's rows go. dlt is imported here, 0.4 s, so that what ends before it needs none."""
         from pipelines.landing import Landing
 
-        self.landings[source.name] = Landing.open(self.home, source.name, source.tables)
+        self.landings[source.name] = Landing.open(self.home, source.name, source.tables, quick=self.options.quick)
         return self.landings[source.name]
 
     def intake(self, source: Source, landing: "Landing", chunk_rows: int) -> Intake:
@@ -163,25 +163,39 @@ class Run:
             note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
         )  # fmt: skip
 
+    def rule_out(self, report: Report) -> None:
+        """Answers of ours that a run over everything would have heard by now, had they been there."""
+        whole = {told.source: told.names for told in report.sources if not told.problems}
+        if whole and not self.options.is_narrowed:
+            observed.rule_out(self.home, whole, self.ledger.begun(self.run_id))
+
     def _landed(self, name: str, rows: int) -> None:
         self.watch.landed[name] = rows
         self.watch.on_change(self.watch)
 
     def _sweeps(self, name: str, landing: "Landing") -> bool:
         """Asked for, or due. A first read sees everything anyway."""
+        if not landing.cursors:
+            return False
+        if self.options.sweep:
+            return True
         last = self.ledger.fact(f"swept {name}")
-        if last is None or not landing.cursors:
+        if last is None or self.options.is_narrowed:  # what is due for all is not done by some
             return False
         at = pendulum.parse(last)
         assert isinstance(at, pendulum.DateTime)
-        return self.options.sweep or pendulum.now("UTC") >= at.add(seconds=int(self.options.sweep_hours * 3600))
+        return pendulum.now("UTC") >= at.add(seconds=int(self.options.sweep_hours * 3600))
 
     def _healed(self, name: str, reading: Reading) -> set[str]:
         """Of what was kept raw: what could be read now; and after reading all again, what is no longer there."""
         healed = reading.healed - reading.quarantined.keys()
         failed = {(problem.scope, problem.surface) for problem in reading.problems}
         for row in self.ledger.quarantined(name) if self.options.full else ():
-            if row["key"] not in reading.quarantined and (row["scope"], row["surface"]) not in failed:
+            if (
+                (row["surface"], row["scope"]) in reading.tallies
+                and row["key"] not in reading.quarantined
+                and (row["scope"], row["surface"]) not in failed
+            ):
                 healed.add(row["key"])
         return healed
 
@@ -190,12 +204,16 @@ class Run:
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
-        ledger.record_problems(self.run_id, name, reading.problems, reading.names)
+        read = _read_of(source, reading) if self.options.is_narrowed else None
+        ledger.record_problems(self.run_id, name, reading.problems, reading.names, read)
         if quota := reading.api.quota:
             ledger.learn_quota(name, quota)
+        if reading.api.ahead is not None:
+            ledger.learn(f"clock {name}", str(reading.api.ahead))
         intake.keep_raw()
         ledger.heal(name, self._healed(name, reading))
-        if (reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full) and not reading.problems:
+        swept = reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full
+        if swept and not reading.problems and not self.options.is_narrowed:
             ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
         tallies = reading.tallies.values()
         return SourceReport(
@@ -207,6 +225,13 @@ class Run:
             quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
             problems=reading.problems, names=reading.names,
         )  # fmt: skip
+
+
+def _read_of(source: Source, reading: Reading) -> Callable[[str, str], bool]:
+    """Whether this run read a surface of a scope."""
+    scopes = {scope for _, scope in reading.tallies}
+    left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
+    return lambda scope, surface: scope in scopes and surface not in left_out
 
 
 def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:

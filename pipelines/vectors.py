@@ -15,6 +15,7 @@ from pathlib import Path
 import pendulum
 
 from pipelines.chunks import Chunk
+from pipelines.packed import drop_ahead
 
 __all__ = ["Vectors", "WrongDimension", "opened_vectors", "text_hash"]
 
@@ -34,6 +35,10 @@ CREATE TABLE IF NOT EXISTS failures (
     content_hash TEXT NOT NULL, model TEXT NOT NULL, message TEXT NOT NULL, attempts INTEGER NOT NULL,
     last_at TEXT NOT NULL, retry_at TEXT NOT NULL, PRIMARY KEY (content_hash, model)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS numbering (born TEXT NOT NULL, last INTEGER NOT NULL);
+INSERT INTO numbering
+SELECT lower(hex(randomblob(16))), (SELECT coalesce(max(id), 0) FROM vectors)
+WHERE NOT EXISTS (SELECT 1 FROM numbering);
 """
 
 
@@ -73,11 +78,13 @@ class Vectors:
             held = self.dimension(model)
             if held != dimension:
                 raise WrongDimension(f"{model} gives {dimension} numbers, its other vectors have {held}")
+            given = "UPDATE numbering SET last = last + ? RETURNING last"  # never given again: see packed.py
+            first = self.connection.execute(given, (len(parts),)).fetchone()[0] - len(parts) + 1
             self.connection.executemany(
-                "INSERT OR REPLACE INTO vectors (content_hash, model, chunk, start, text_hash, vector)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO vectors (id, content_hash, model, chunk, start, text_hash, vector)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (content_hash, model, number, part.start, text_hash(part.text), vector)
+                    (first + number, content_hash, model, number, part.start, text_hash(part.text), vector)
                     for number, (part, vector) in enumerate(zip(parts, vectors, strict=True))
                 ],
             )
@@ -126,6 +133,7 @@ def opened_vectors(path: Path) -> Iterator[Vectors | None]:
                 path.with_name(path.name + tail).unlink(missing_ok=True)
             connection = _connected(path)
         try:
+            drop_ahead(path.with_suffix(".packed"), connection)
             yield Vectors(connection)
         finally:
             connection.close()

@@ -2,17 +2,30 @@
 what has a meaning for FTS5 alone (`NEAR(`, `AND`, brackets) is words like any other.
 
 `"a phrase"`, the beginning of a word with `tok*`, and `-not this` mean what they mean everywhere.
+
+Chinese and Japanese are written without spaces, and a Korean word carries its particles: a run of such letters would be
+one word that nobody asks for. So each of them is a word of its own, in the index and in what is asked; what is typed in
+one piece is a phrase, and finds just the text that has it.
 """
 
 import re
 from dataclasses import dataclass
 
-__all__ = ["Wanted", "wanted"]
+__all__ = ["APART", "Wanted", "apart", "wanted"]
 
 LONGEST = 2_000  # characters that are looked at
 MOST = 32  # words
 PART = re.compile(r'(-?)"([^"]*)"|(\S+)')
 ENDINGS = re.compile(r"(?<=\w{4})(?:ations?|ating|ated|ates?|ions?|ings?|ers?|ed|es|s|e)$")
+APART = "\x01"  # parts words like any control character, and is in nothing that is shown
+# Jamo, kana, Bopomofo, Hangul, Han with its extensions and iteration marks, the halfwidth forms
+LETTERS = (
+    "\u1100-\u11ff\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u3105-\u318e\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97c\uac00-\ud7fb\uf900-\ufaff\uff66-\uffdc"
+    "\U00020000-\U0003ffff"
+)
+LETTER, RUN = re.compile(f"[{LETTERS}]"), re.compile(f"[{LETTERS}]+")
+BORDER = re.compile(rf"(?<=[{LETTERS}])(?=\w)|(?<=\w)(?=[{LETTERS}])")
 EMPTY = """
 a about again also am an and any are as at be been before being but by can could did discuss discussed do does doing
 done for from get had has have he her here how i if in into is it its just me my no nor not of off on or our out over
@@ -64,8 +77,16 @@ def wanted(text: str) -> Wanted:
     return Wanted(_without(all_of, never), _without(some_of, never) if some_of else "")
 
 
+def apart(text: str) -> str:
+    """Every letter of a script without spaces is a word of its own."""
+    return BORDER.sub(APART, text) if LETTER.search(text) else text
+
+
 def _forms(word: str) -> str:
-    """The word and its other endings: `rotating` finds `rotation`."""
+    """The word and its other endings: `rotating` finds `rotation`. Of letters without spaces any two neighbours."""
+    if pairs := [run[n : n + 2] for run in RUN.findall(word) for n in range(max(1, len(run) - 1))][:MOST]:
+        rest = [part for part in RUN.sub(" ", word).split() if _has_words(part)]
+        return f"({' OR '.join(map(_quoted, [*pairs, *rest[:MOST]]))})"
     bare = word.casefold().strip("?!.,:;()'’")
     stem = ENDINGS.sub("", bare) if bare.isalpha() else bare
     return f"{_quoted(stem)} *" if stem != bare and _has_words(stem) else _quoted(word)
@@ -76,7 +97,7 @@ def _without(expression: str, never: list[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace('"', "") + '"'
+    return '"' + apart(text.replace('"', "").replace(APART, " ")) + '"'
 
 
 def _has_words(text: str) -> bool:

@@ -9,7 +9,7 @@ Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions p
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -65,6 +65,8 @@ class Bluesky:
     name: str = "bluesky"
     tables: tuple[Table, ...] = TABLES
     suspects: str = SUSPECTS
+    types: Mapping[str, frozenset[str]] = field(default_factory=lambda: {"posts": frozenset({"posts"})})
+    surfaces: frozenset[str] = frozenset({"posts"})
     _read: dict[str, Account] = field(default_factory=dict)
     _names: list[str] | None = None
 

@@ -10,7 +10,7 @@ Tables  repositories (id), issues (id; pull requests are issues too), openers, i
 """
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -19,6 +19,7 @@ from pendulum import DateTime
 from sources import github_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import Found, follow
+from sources.github_answer import GithubAnswers
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
 from sources.github_repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
 from sources.github_settle import SUSPECTS, retry, settle
@@ -34,12 +35,19 @@ from sources.target import Fetched, Target
 __all__ = ["Github", "GithubConfig"]
 
 REPOSITORIES_AT_ONCE = 8
+TYPES = {
+    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}),
+    "comments": frozenset({"issue_comments", "review_comments"}),
+}  # fmt: skip
+SURFACES = frozenset[str]().union(*TYPES.values())
+HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
 
 
 @dataclass(frozen=True)
 class GithubConfig:
     api_url: str = "https://api.github.com"
     token: Secret = Secret()
+    write_token: Secret = Secret()  # without one, nothing is ever answered
     repos: list[str] = field(default_factory=list)
     pulls: dict[str, list[int]] = field(default_factory=dict)
     since: str = ""
@@ -76,12 +84,18 @@ class Github:
     suspects: str = SUSPECTS
     target_kinds: tuple[str, ...] = ("issue", "pr")
     held: str = HELD
+    types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
+    surfaces: frozenset[str] = SURFACES  # those of them that are read
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property
     def headers(self) -> dict[str, str]:
-        token = {"authorization": f"Bearer {self.config.token}"} if self.config.token else {}
-        return {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28", **token}
+        return {**HEADERS, **({"authorization": f"Bearer {self.config.token}"} if self.config.token else {})}
+
+    @property
+    def answers(self) -> GithubAnswers:
+        token = self.config.write_token
+        return GithubAnswers({**HEADERS, "authorization": f"Bearer {token}"} if token else {})
 
     def scopes(self) -> list[str]:
         named = {name.lower(): name for name in self.config.repos}
@@ -91,7 +105,8 @@ class Github:
         await side_by_side((self._repository(reading, name) for name in self.scopes()), REPOSITORIES_AT_ONCE)
 
     async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        await settle(self._read, suspects)
+        if self.surfaces == SURFACES:  # else what does not add up may be in the lists that were left out
+            await settle(self._read, suspects)
 
     async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
         await retry(self._read, quarantined)
@@ -136,7 +151,8 @@ class Github:
             "issue_comments": issue_comments(repo, self.config),
             "review_comments": review_comments(repo, self.config),
         }
-        await side_by_side((reading.surface(s, repo.scope, batches) for s, batches in surfaces.items()), len(surfaces))
+        jobs = [reading.surface(s, repo.scope, b) for s, b in surfaces.items() if s in self.surfaces]
+        await side_by_side(jobs, len(surfaces))
 
     async def _one_pull(self, repo: Place, number: int) -> None:
         surfaces = {
@@ -146,7 +162,8 @@ class Github:
             "review_comments": review_comments(repo, self.config, number),
         }
         for surface, batches in surfaces.items():
-            await repo.reading.surface(surface, repo.scope, batches)
+            if surface in self.surfaces:
+                await repo.reading.surface(surface, repo.scope, batches)
 
 
 async def issues(repo: Place, config: GithubConfig) -> AsyncIterator[Batch]:

@@ -8,7 +8,7 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from pendulum import DateTime
 from sources import gitlab_rows as rows
 from sources.config import ConfigError, Secret, check_address
 from sources.cursor import follow
+from sources.gitlab_answer import GitlabAnswers
 from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
 from sources.gitlab_threads import DUE, settle
@@ -31,12 +32,14 @@ __all__ = ["Gitlab", "GitlabConfig"]
 
 PROJECTS_AT_ONCE = 8
 KINDS = {"merge_requests": "merge_request", "issues": "issue"}
+TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"})}
 
 
 @dataclass(frozen=True)
 class GitlabConfig:
     api_url: str = "https://gitlab.com"
     token: Secret = Secret()
+    write_token: Secret = Secret()  # without one, nothing is ever answered
     projects: list[str] = field(default_factory=list)
     default_project: str = ""
     since: str = ""
@@ -79,11 +82,17 @@ class Gitlab:
     suspects: str = DUE
     target_kinds: tuple[str, ...] = ("issue", "mr")
     held: str = HELD
+    types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
+    surfaces: frozenset[str] = frozenset(KINDS)  # those of them that are read
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property
     def headers(self) -> dict[str, str]:
         return {"private-token": str(self.config.token)} if self.config.token else {}
+
+    @property
+    def answers(self) -> GitlabAnswers:
+        return GitlabAnswers({"private-token": str(self.config.write_token)} if self.config.write_token else {})
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
         return {"full": reading.full}
@@ -95,7 +104,8 @@ class Gitlab:
         await side_by_side((self._project(reading, name) for name in self.scopes()), PROJECTS_AT_ONCE)
 
     async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        await settle(self._read, suspects, self.config)
+        kinds = {KINDS[surface] for surface in self.surfaces}
+        await settle(self._read, [row for row in suspects if row["kind"] in kinds], self.config)
 
     async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
         """A merge request or issue that could not be parsed, asked for again by its number."""
@@ -127,7 +137,7 @@ class Gitlab:
             reading.fail(name, "project", failure)
             return
         self._read[place.scope] = place
-        lists = {surface: listed(place, surface, self.config) for surface in KINDS}
+        lists = {surface: listed(place, surface, self.config) for surface in KINDS if surface in self.surfaces}
         await side_by_side((reading.surface(s, place.scope, batches) for s, batches in lists.items()), len(lists))
 
 

@@ -18,34 +18,18 @@ import stamina
 from pendulum import DateTime
 
 from sources.limits import Quota, limit_wait, quota, server_time
-from sources.record import json_value
+from sources.response import Answer, Endless, Failure, Passing, Unsure, accepted, decoded
 
-__all__ = ["Answer", "Api", "Failure", "Params", "Tally", "connect"]
+__all__ = ["Answer", "Api", "Failure", "Params", "Tally", "Unsure", "connect"]
 
 log = logging.getLogger("earshot.http")
 
 Params = Mapping[str, str | int | list[str]]
-Code = Literal["AUTH_FAILED", "NOT_FOUND", "RATE_LIMITED", "TIMEOUT", "PROJECT_MISMATCH", "FETCH_ERROR"]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
 MAX_LIMITS = 3  # limits in a row for one request
 MAX_REDIRECTS = 5
-
-
-class Failure(Exception):
-    """A read that did not happen, as one line for people and a code for programs."""
-
-    def __init__(
-        self, code: Code, message: str, *, until: DateTime | None = None, status: int | None = None, said: str = ""
-    ) -> None:
-        super().__init__(message)
-        self.code, self.until, self.status = code, until, status
-        self.said = said  # the name that the service itself gave to the error, where it has names for them
-
-
-class Passing(Failure):
-    """A failure that may be gone at the next try."""
 
 
 @dataclass
@@ -64,29 +48,6 @@ class Tally:
     lag_seconds: float | None = None
 
 
-@dataclass(frozen=True)
-class Answer:
-    status: int
-    headers: httpx.Headers
-    body: bytes
-    data: object
-    url: httpx.URL
-    next_link: str | None
-
-    @property
-    def not_modified(self) -> bool:
-        return self.status == 304
-
-    @property
-    def etag(self) -> str | None:
-        etag: str | None = self.headers.get("etag")
-        return etag if etag and etag.isascii() else None
-
-    @property
-    def date(self) -> DateTime:
-        return server_time(self.headers)
-
-
 @dataclass
 class Api:
     """One service on one host. All workers share its connections and its pause."""
@@ -100,6 +61,7 @@ class Api:
     tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
     has_secrets: bool = True  # the client sends a token with every request
     latest: DateTime | None = None  # the server's clock at its last answer
+    ahead: float | None = None  # seconds that our clock was ahead of it then
     _paused_until: float = 0.0
     _blocked: Failure | None = field(default=None)
 
@@ -111,9 +73,32 @@ class Api:
             answer = await self._patient(url, params, etag, tally)
             wait = limit_wait(answer.status, answer.headers, answer.body)
             if wait is None:
-                return _accepted(answer)
+                return accepted(answer)
             self._pause(wait, answer.headers)
         raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; later runs go on from here")
+
+    async def send(
+        self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: Tally | None = None
+    ) -> Answer:
+        """Writes something, once. A `Failure` says that it was refused; what leaves open whether it took effect is
+        `Unsure`. Only what the service turned away by a limit, or never heard, is said again.
+        """
+        url, tally = self.own(path), tally or Tally()
+        for _ in range(MAX_LIMITS + 1):
+            await self._unblocked(tally)
+            try:
+                answer = await self._send(url, None, {}, tally, method, body)
+            except Passing as why:
+                if not why.reached:
+                    raise Failure(why.code, str(why)) from None
+                raise Unsure(why.code, str(why), is_over=why.is_over) from None
+            except Endless as why:
+                raise Unsure(why.code, str(why), is_over=False) from None
+            wait = limit_wait(answer.status, answer.headers, answer.body)
+            if wait is None:
+                return accepted(answer)
+            self._pause(wait, answer.headers)
+        raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; try again later")
 
     @property
     def now(self) -> DateTime:
@@ -148,30 +133,39 @@ class Api:
             with attempt:
                 tally.retries += attempt.num > 1
                 await self._unblocked(tally)
-                return await self._send(url, params, etag, tally)
+                return await self._send(url, params, {"if-none-match": etag} if etag else {}, tally)
         raise AssertionError("a retry loop ends by return or raise")
 
-    async def _send(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
-        headers = {"if-none-match": etag} if etag else {}
+    async def _send(
+        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: Tally,
+        method: str = "GET", body: object = None,
+    ) -> Answer:  # fmt: skip
         for _ in range(MAX_REDIRECTS + 1):
             tally.requests += 1
             try:
                 async with asyncio.timeout(self.timeout):
-                    async with self.client.stream("GET", url, params=params, headers=headers) as response:
-                        body = await _bounded(response)
+                    async with self.client.stream(method, url, params=params, headers=headers, json=body) as response:
+                        answered = await _bounded(response)
             except (TimeoutError, httpx.TimeoutException):
                 raise Passing("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
             except httpx.InvalidURL:  # httpx looks where a redirect leads, also when it is not to follow it
                 raise _leads_nowhere(self.base.host) from None
             except httpx.HTTPError as error:
-                raise Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip()) from None
-            tally.bytes += len(body)
+                why = Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip())
+                why.reached = not isinstance(error, httpx.ConnectError)
+                raise why from None
+            tally.bytes += len(answered)
             tally.not_modified += response.status_code == 304
             self.latest = server_time(response.headers)
+            self.ahead = (server_time({}) - self.latest).total_seconds()
             seen = quota(response.headers)
             self.quota = self.quota if seen.remaining is None else seen
             if not response.has_redirect_location:
-                return _decoded(response, body)
+                return decoded(response, answered)
+            if method != "GET" and response.status_code not in (307, 308):  # others would make a GET of it
+                raise Failure(
+                    "FETCH_ERROR", f"{self.base.host} does not take {method} {url.path}", status=response.status_code
+                )
             url, params = self._redirected(response), None
         raise Failure("FETCH_ERROR", f"{self.base.host} redirects in circles")
 
@@ -229,53 +223,10 @@ async def _bounded(response: httpx.Response) -> bytes:
     async for chunk in response.aiter_bytes():
         size += len(chunk)
         if size > MAX_BYTES:
-            raise Failure("FETCH_ERROR", f"{response.url.host}: an answer of more than {MAX_BYTES >> 20} MiB; refused")
+            raise Endless("FETCH_ERROR", f"{response.url.host}: an answer of more than {MAX_BYTES >> 20} MiB; refused")
         chunks.append(chunk)
     return b"".join(chunks)
 
 
 def _leads_nowhere(host: str) -> Failure:
     return Failure("FETCH_ERROR", f"{host} redirects to what is no address; not followed")
-
-
-def _decoded(response: httpx.Response, body: bytes) -> Answer:
-    """The answer with its data; raises for what may pass at the next try (5xx, a 200 that is not JSON)."""
-    status, host, data = response.status_code, response.url.host, None
-    if status >= 500:
-        raise Passing("FETCH_ERROR", f"{host} answered {status}", status=status)
-    if response.is_success:
-        kind = response.headers.get("content-type", "")
-        if "json" not in kind:
-            raise Passing("FETCH_ERROR", f"{host} answered {status} with {kind or 'no type'!r} instead of JSON")
-        try:
-            data = json_value(body)
-        except (ValueError, RecursionError) as error:
-            raise Passing("FETCH_ERROR", f"{host} answered {status} with broken JSON: {error}") from None
-    link = response.links.get("next", {}).get("url")
-    return Answer(status, response.headers, body, data, response.url, link)
-
-
-def _accepted(answer: Answer) -> Answer:
-    """The answer if it is one; else the `Failure` that its status means."""
-    status, host, path = answer.status, answer.url.host, answer.url.path
-    if status == 304 or 200 <= status < 300:
-        return answer
-    if status == 401:
-        raise Failure("AUTH_FAILED", f"{host} refuses the token (401); is it set, valid, not expired?", status=401)
-    if status == 403:
-        raise Failure("AUTH_FAILED", f"{host} forbids {path} (403); the token may lack access", status=403)
-    if status in (404, 410, 451):
-        raise Failure("NOT_FOUND", f"{path} not found on {host} ({status}), or the token cannot see it", status=status)
-    said, message = _said(answer.body)
-    raise Failure("FETCH_ERROR", f"{host} answered {status} for {path}: {message}", status=status, said=said)
-
-
-def _said(body: bytes) -> tuple[str, str]:
-    """The error's name and message, as far as the body tells."""
-    try:
-        data = json_value(body)
-    except ValueError:
-        return "", ascii(body[:80].decode("utf-8", "replace"))
-    if not isinstance(data, dict):
-        return "", "an error"
-    return str(data.get("error", ""))[:80], ascii(str(data.get("message", ""))[:160])

@@ -124,8 +124,10 @@ class Reading:
             async for batch in batches:
                 for table, found in batch.rows.items():
                     if (table, scope) in self.tallies:
-                        self.tallies[table, scope].new += len(found) - batch.replayed.get(table, 0)
-                        self._lags(table, scope, found, is_known=scope in self.saved.get(surface, {}))
+                        new = len(found) - batch.replayed.get(table, 0)
+                        self.tallies[table, scope].new += new
+                        is_known = new > 0 and scope in self.saved.get(surface, {})
+                        self._lags(table, scope, found, is_known=is_known)
                 await self.emit(batch)
         except Failure as failure:
             self.fail(scope, surface, failure)
@@ -167,7 +169,7 @@ class Reading:
 
 
 def _age(row: Row) -> float | None:
-    said, seen = row.get("updated_at"), row.get("seen_at")
+    said, seen = row.get("updated_at") or row.get("indexed_at"), row.get("seen_at")
     return (
         max(0.0, (seen - said).total_seconds()) if isinstance(said, DateTime) and isinstance(seen, DateTime) else None
     )
@@ -186,6 +188,8 @@ class Source(Protocol):
     name: str
     tables: tuple[Table, ...]
     suspects: str  # SQL over the landed tables: what does not add up and must be read again
+    types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
+    surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
 
     def suspect_values(self, reading: Reading) -> dict[str, object]: ...
 

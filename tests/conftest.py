@@ -6,8 +6,9 @@ import pytest
 
 from tests.asked import demo, demo_home, own, worlds
 from tests.servers import Cluster, cluster
+from tests.speaker import heard, speaker
 
-__all__ = ["demo", "demo_home", "own", "server", "worlds"]
+__all__ = ["demo", "demo_home", "heard", "own", "server", "speaker", "worlds"]
 
 
 @pytest.fixture(scope="session")

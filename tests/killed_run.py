@@ -2,7 +2,8 @@
 
 python killed_run.py pipelines.warehouse:os.replace before 1 9 --sweep
 
-`module:path` names the function as that module sees it. `CHUNK_ROWS` in the environment makes landings small.
+`module:path` names the function as that module sees it. In the environment, `CHUNK_ROWS` makes landings small, and
+`MAIN` names another command.
 """
 
 import functools
@@ -58,9 +59,8 @@ def main() -> None:
         smaller = functools.partial(pipelines.sync.Options, chunk_rows=int(os.environ["CHUNK_ROWS"]))
         pipelines.sync.Options = smaller  # type: ignore[misc, assignment]
     arm(where, moment, int(call), int(signal))
-    import pipelines.run
-
-    pipelines.run.main(sys.argv[5:])
+    module, _, command = os.environ.get("MAIN", "pipelines.run:main").partition(":")
+    getattr(importlib.import_module(module), command)(sys.argv[5:])
 
 
 if __name__ == "__main__":

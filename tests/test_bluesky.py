@@ -493,3 +493,22 @@ def test_raw_surrogates_reach_us_as_the_real_service_sends_them() -> None:
 def test_an_address_that_is_none_is_refused_by_its_own_name(key: str) -> None:
     with pytest.raises(ConfigError, match=rf"\[sources.bluesky\] {key}: 'nowhere'"):
         BlueskyConfig(**{key: "nowhere"})
+
+
+def test_the_lag_of_what_is_new_is_told(desk: BlueskyDesk, world: BlueskyWorld) -> None:
+    """How old the newest new post was when it was read; nothing on a first read, nor where only the overlap came again."""
+
+    def lag() -> object:
+        desk.run()
+        return desk.one(
+            "SELECT arg_max(lag_seconds, run_id) FROM ops.requests WHERE surface = 'posts' AND scope ="
+            " (SELECT did FROM bluesky.actors WHERE configured_as = ?)", MAYA,
+        )  # fmt: skip
+
+    world.post(MAYA, "first")
+    tick(world)
+    assert lag() is None
+    world.post(MAYA, "second")
+    tick(world, 90)
+    told = lag()
+    assert isinstance(told, float) and 85 <= told <= 95

@@ -12,6 +12,7 @@ import pytest
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.serve import serving
+from sources.answering import Address, Look, Said
 from sources.config import Secret
 from sources.github import Github, GithubConfig
 from sources.http import connect
@@ -134,3 +135,38 @@ def test_no_secret_is_in_a_cassette(api_url: str, vcr: Any) -> None:
     assert all(r.headers["authorization"].startswith("Bearer ") for r in sent)
     for request in vcr.requests:
         assert not {"authorization", "cookie"} & {name.lower() for name in request.headers}
+
+
+@pytest.mark.vcr
+@pytest.mark.skipif(RECORDING == "live", reason="it would say something there")
+def test_an_answer_and_the_look_for_it(api_url: str, vcr: Any) -> None:
+    """What is sent to say something, in a conversation and in a thread on a diff; and how it is looked for afterwards."""
+    answers = Github(GithubConfig(api_url=api_url, write_token=Secret("demo-token"), repos=[REPOSITORY])).answers
+    issue = Address("1001", REPOSITORY, "issue", 1)
+    since, sent = pendulum.datetime(2026, 3, 1, 12), list[httpx.Request]()
+
+    async def once() -> tuple[Said, Said, Look]:
+        async def note(request: httpx.Request) -> None:
+            sent.append(request)
+
+        async with connect(api_url, answers.write_headers, max_retries=0) as api:
+            api.client.event_hooks = {"request": [note]}
+            said = await answers.say(api, issue, "Thank you.")
+            (comment,) = (await api.get(f"/repos/{REPOSITORY}/pulls/comments")).data  # type: ignore[misc]
+            thread = Address("1001", REPOSITORY, "pull_request", 2, f"review:{comment['id']}")
+            return said, await answers.say(api, thread, "Because."), await answers.look(api, issue, since)
+
+    said, replied, look = asyncio.run(once())
+    base = f"/repos/{REPOSITORY}"
+    assert [(r.method, r.url.path) for r in sent if r.method == "POST"] == [
+        ("POST", f"{base}/issues/1/comments"),
+        ("POST", f"{base}/pulls/2/comments/{thread_of(sent)}/replies"),
+    ]
+    assert sent[0].content == b'{"body":"Thank you."}' and sent[0].headers["content-type"] == "application/json"
+    assert dict(sent[-1].url.params) == {"since": "2026-03-01T12:00:00Z", "per_page": "100", "page": "1"}
+    assert look.is_complete and said.id in {each.id for each in look.said} and replied.author == said.author
+    assert "authorization" not in {name.lower() for request in vcr.requests for name in request.headers}
+
+
+def thread_of(sent: list[httpx.Request]) -> str:
+    return next(r.url.path.split("/")[-2] for r in sent if r.url.path.endswith("/replies"))

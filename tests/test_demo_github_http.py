@@ -296,3 +296,32 @@ def test_items_can_name_one_fixed_address(world: GitHubWorld, repo: Repo) -> Non
     answer = get(app, f"{BASE}/issues/comments", per_page=2)
     assert answer.json()[0]["url"].startswith("https://api.github.com/repos/lantern/")
     assert answer.links["next"]["url"].startswith(ROOT)
+
+
+def test_replies_in_a_review_thread(app: GitHubApp, repo: Repo) -> None:
+    """To a thread's first comment; a reply to a reply, another pull request's comment or a long body are refused."""
+    number = repo.open_pull("maya", "Faster", "")
+    first = repo.review_comment(number, "noor", "a.py", "Why?", 3)
+    path = f"{BASE}/pulls/{number}/comments/{first}/replies"
+    made = ask(app, "POST", path, json={"body": "So."})
+    assert made.status_code == 201 and made.json()["in_reply_to_id"] == first
+    assert made.json()["user"]["login"] == "earshot" and made.json()["path"] == "a.py"
+    reply = f"{BASE}/pulls/{number}/comments/{made.json()['id']}/replies"
+    assert ask(app, "POST", reply, json={"body": "And?"}).status_code == 422
+    assert ask(app, "POST", path.replace(str(first), "99"), json={"body": "?"}).status_code == 404
+    assert ask(app, "POST", path, json={"body": "x" * 65_537}).status_code == 422
+    assert len(repo.review_comments.of(number)) == 2
+
+
+def test_a_token_that_may_only_read(app: GitHubApp, repo: Repo) -> None:
+    number = repo.open_issue("maya", "Slow", "")
+    app.access.readers.add("demo-token")
+    assert get(app, f"{BASE}/issues/{number}").status_code == 200
+    refused = ask(app, "POST", f"{BASE}/issues/{number}/comments", json={"body": "hi"})
+    assert refused.status_code == 403 and "not accessible" in refused.json()["message"]
+    assert repo.comments.of(number) == []
+
+
+def test_whose_token_it_is(app: GitHubApp) -> None:
+    assert get(app, "/user").json()["login"] == "earshot"
+    assert get(app, "/user", {}).status_code == 401

@@ -403,3 +403,26 @@ def test_over_a_real_socket(world: GitLabWorld, project: Project) -> None:
         asyncio.run(at_once())
         assert 1 < app.max_in_flight <= 5 and app.in_flight == 0
         assert [call.path for call in app.log][-1].endswith("/discussions")
+
+
+def test_threads_can_be_resolved(app: GitLabApp, project: Project) -> None:
+    """By who may write; a plain note has nothing to resolve; resolving again changes nothing."""
+    mr = project.open_merge_request("maya", "Faster")
+    thread = project.start_thread(mr, "noor", "Why?").discussion
+    plain = project.comment(mr, "noor", "Good").discussion
+    path = f"{MRS}/{mr.iid}/discussions/{thread.id}"
+    assert ask(app, "PUT", path, {}, json={"resolved": True}).status_code == 401
+    assert ask(app, "PUT", path, json={}).json() == {"error": "resolved is missing"}
+    assert ask(app, "PUT", f"{MRS}/{mr.iid}/discussions/{plain.id}", json={"resolved": True}).status_code == 403
+    assert ask(app, "PUT", f"{MRS}/{mr.iid}/discussions/abc", json={"resolved": True}).status_code == 404
+    for _ in range(2):
+        done = ask(app, "PUT", path, json={"resolved": True})
+        assert done.status_code == 200 and done.json()["notes"][0]["resolved"] and thread.is_resolved
+    assert ask(app, "PUT", path, params={"resolved": "false"}).status_code == 200 and not thread.is_resolved
+
+
+def test_a_token_with_read_api_alone(app: GitLabApp, project: Project) -> None:
+    mr = project.open_merge_request("maya", "Faster")
+    app.access.readers.add("demo-token")
+    refused = ask(app, "POST", f"{MRS}/{mr.iid}/notes", json={"body": "hi"})
+    assert refused.status_code == 403 and refused.json()["error"] == "insufficient_scope" and not mr.notes

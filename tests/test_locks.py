@@ -250,8 +250,8 @@ def test_cost_does_not_grow_with_a_thread(tmp_path: Path) -> None:
 # A full disk
 
 
-def fails_half_way(source: object, target: object, length: int = 0) -> None:
-    target.write(b"half of it")  # type: ignore[attr-defined]
+def fails_half_way(source: object, target: Path) -> None:
+    target.write_bytes(b"half of it")
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
@@ -260,7 +260,7 @@ def fails(*_: object) -> None:
 
 
 @pytest.mark.parametrize(("where", "failure"), [
-    ("pipelines.warehouse.shutil.copyfileobj", fails_half_way),
+    ("pipelines.warehouse.shutil.copyfile", fails_half_way),
     ("pipelines.warehouse.os.fsync", fails),
     ("pipelines.warehouse.os.replace", fails),
 ])  # fmt: skip

@@ -63,6 +63,6 @@ def test_completion_knows_commands_options_and_projects(demo: Reader) -> None:
         found = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, cwd=folder)
         return [word.partition(",")[2] for word in found.stdout.splitlines()]
 
-    assert tab("earshot li") == ["list"] and tab("earshot list m") == ["mrs"]
+    assert tab("earshot lis") == ["list"] and tab("earshot list m") == ["mrs"]
     assert "--reviewer" in tab("earshot list mrs --r")
     assert tab("earshot list mrs -p lantern/c") == ["lantern/charts", "lantern/console"]

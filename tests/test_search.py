@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.cli import main
-from pipelines.index import opened
+from pipelines.index import opened, reading
 from pipelines.search import search
 from pipelines.words import wanted
 
@@ -21,6 +21,11 @@ TEXTS = {
     "acme/api#2": ("Cold cache", "A rotating disk is slow. Nothing about tokens in the title but token in here."),
     "acme/web#3": ("Café login", "Naïve \x1b[31mred\x1b[0m <b>bold</b> \u202eright to left [link](http://x) token"),
     "blue": (None, "A post about gizmos 🎉 and a phrase: never gonna"),
+    "acme/web#4": (
+        "検索インデックスの更新",
+        "東京都でトークンの更新に失敗しました。GitHubアクションの設定を確認してください。",
+    ),
+    "acme/web#5": (None, "토큰을 갱신하는 동안 오류가 발생했습니다. 京都 is elsewhere."),
 }
 
 
@@ -54,6 +59,32 @@ def keys(data: Path, text: str, **more: Any) -> list[str]:
 ])  # fmt: skip
 def test_words_phrases_beginnings_and_what_is_not_wanted(data: Path, text: str, expected: set[str]) -> None:
     assert set(keys(data, text)) == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("更新", {"acme/web#4"}), ("トークン", {"acme/web#4"}), ("京都", {"acme/web#4", "acme/web#5"}), ("東京都", {"acme/web#4"}), ("都京", set()),
+    ("토큰", {"acme/web#5"}), ("갱신 오류", {"acme/web#5"}), ("github", {"acme/web#4"}), ("アクション GitHub", {"acme/web#4"}), ('"更新に失敗"', {"acme/web#4"}),
+    ("京都 -東京", {"acme/web#5"}), ("失敗し*", {"acme/web#4"}), ("京", {"acme/web#4", "acme/web#5"}), ("GitHubアクション", {"acme/web#4"}),
+])  # fmt: skip
+def test_words_inside_a_run_of_letters_without_spaces_are_found(data: Path, text: str, expected: set[str]) -> None:
+    """Chinese, Japanese and Korean: any piece of the text, and nothing whose letters stand apart."""
+    assert set(keys(data, text)) == expected
+
+
+def test_a_sentence_without_spaces_finds_what_shares_some_of_it(data: Path) -> None:
+    [hit] = search("トークンを更新する方法", data=data, limit=1)
+    assert hit.document_key == "acme/web#4" and not hit.has_all_words
+
+
+def test_what_is_shown_of_it_is_the_text_itself(data: Path) -> None:
+    """Snippets, marks and titles are as they were written, and the text that is embedded is, too."""
+    [hit] = search("トークンの更新", data=data)
+    assert hit.title == TEXTS["acme/web#4"][0] and hit.snippet.strip("…") in TEXTS["acme/web#4"][1]
+    assert [hit.snippet[start:end] for start, end in hit.highlights] == ["トークンの更新"]
+    [hit] = search("インデックス", data=data)
+    assert [hit.title[start:end] for start, end in hit.title_highlights] == ["インデックス"]
+    with reading(data / "search.sqlite") as index:
+        assert index.text("acme/web#4") == TEXTS["acme/web#4"]
 
 
 def test_the_title_weighs_more_and_few_hits_are_filled_up(data: Path) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pendulum
 import pytest
 
 from pipelines.demo.github_world import GitHubWorld
@@ -19,30 +18,10 @@ from pipelines.ledger import Ledger
 from pipelines.search import search
 from pipelines.surgical import MOST
 from sources.target import Target
+from tests.small_gitlab import NOW, PLACE, gitlab, project, world
 from tests.synced import GitHubDesk, GitLabDesk, desk, gitlab_desk
 
-NOW = pendulum.datetime(2026, 3, 1, 12)
-PLACE = "lantern/console"
-
-
-@pytest.fixture
-def world() -> GitLabWorld:
-    made = GitLabWorld(NOW)
-    made.fill(made.add_project(PLACE), merge_requests=4, discussions=2, notes=2, issues=3, days=10)
-    made.advance(seconds=300)
-    return made
-
-
-@pytest.fixture
-def project(world: GitLabWorld) -> Project:
-    return world.projects[next(iter(world.projects))]
-
-
-@pytest.fixture
-def gitlab(tmp_path: Path, world: GitLabWorld) -> GitLabDesk:
-    made = gitlab_desk(tmp_path / "data", world, PLACE)
-    made.run()
-    return made
+__all__ = ["gitlab", "project", "world"]
 
 
 def mr(number: int) -> Target:

@@ -76,7 +76,7 @@ def test_09_18_where_a_target_is(project: GitLabProject, tmp_path: Path) -> None
 @pytest.mark.parametrize(("arguments", "word"), [
     (["--full", "--mr", "1"], "--full"), (["--sweep", "--mr", "1"], "--sweep"), (["--mr", "1", "--every", "5s"], "--every"),
     (["--issue", "0"], "0"), (["--issue", "-1"], "-1"), (["--mr", "x"], "x"), (["--preflight-only"], "--preflight-only"),
-    (["--dry-run"], "--dry-run"), (["--mr", "1", "--no-docs"], "--no-embed"), ([f for n in range(1, 102) for f in ("--issue", str(n))], "101"),
+    (["--mr", "1", "--no-docs"], "--no-embed"), ([f for n in range(1, 102) for f in ("--issue", str(n))], "101"),
 ])  # fmt: skip
 def test_20_22_23_25_35_what_makes_no_sense_is_refused_before_anything_happens(
     project: GitLabProject, arguments: list[str], word: str

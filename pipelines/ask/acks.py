@@ -7,18 +7,18 @@ Exactly once: of all who acknowledge an event for a consumer, one is told that i
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import pendulum
-
+from pipelines import control
 from pipelines.ask.answer import Refusal
-from pipelines.destinations.control import Unavailable
+from pipelines.destinations.errors import Unavailable
 from pipelines.warehouse import Home
 
-__all__ = ["Acked", "acknowledge", "acknowledged"]
+__all__ = ["Acked", "acknowledge", "acknowledged", "answered"]
 
+ANSWERED = """
+SELECT coalesce(command_key, said_key) AS value FROM answers
+WHERE status <> 'failed' AND coalesce(command_key, said_key) IS NOT NULL
+"""
 TABLE = "acknowledgements"
-COLUMNS = (
-    "consumer TEXT NOT NULL, event_key TEXT NOT NULL, processed_at TEXT NOT NULL, PRIMARY KEY (consumer, event_key)"
-)
 NEW = f"INSERT INTO {TABLE} VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING event_key"
 
 
@@ -33,16 +33,14 @@ def acknowledge(home: Home, consumer: str, keys: Iterable[str]) -> Acked:
 
     In the order of the keys: of two who wait for each other's, neither would ever be done.
     """
-    now, asked = pendulum.now("UTC").to_iso8601_string(), list(dict.fromkeys(keys))
+    now, asked = control.now(), list(dict.fromkeys(keys))
     already: dict[str, str] = {}
     try:
-        with home.destination.control(home, writes=True) as control:
-            assert control is not None
-            control.need(TABLE, COLUMNS)
+        with control.writing(home) as decided:
             for key in sorted(asked):
-                if not control.rows(NEW, [consumer, key, now]):
+                if not decided.rows(NEW, [consumer, key, now]):
                     held = f"SELECT processed_at FROM {TABLE} WHERE consumer = ? AND event_key = ?"
-                    already[key] = control.rows(held, [consumer, key])[0][0]
+                    already[key] = decided.rows(held, [consumer, key])[0][0]
     except Unavailable as error:
         raise Refusal("FAILED", str(error), "try again") from None
     return Acked([key for key in asked if key not in already], {key: already[key] for key in asked if key in already})
@@ -51,9 +49,20 @@ def acknowledge(home: Home, consumer: str, keys: Iterable[str]) -> Acked:
 def acknowledged(home: Home, consumer: str) -> str:
     """The keys, as a JSON list that the database makes and DuckDB reads: Python need not look at each."""
     try:
-        with home.destination.control(home, writes=False) as control:
-            if control is None or not control.has(TABLE):
+        with home.destination.control(home, writes=False) as decided:
+            if decided is None or not decided.has(TABLE):
                 return "[]"
-            return control.json_list(f"SELECT event_key AS value FROM {TABLE} WHERE consumer = ?", [consumer])
+            return decided.json_list(f"SELECT event_key AS value FROM {TABLE} WHERE consumer = ?", [consumer])
+    except Unavailable as error:
+        raise Refusal("UNREADABLE", str(error), "try again") from None
+
+
+def answered(home: Home) -> str:
+    """What our answers answer, likewise: commands, and utterances in their words."""
+    try:
+        with home.destination.control(home, writes=False) as decided:
+            if decided is None or not decided.has("answers"):
+                return "[]"
+            return decided.json_list(ANSWERED)
     except Unavailable as error:
         raise Refusal("UNREADABLE", str(error), "try again") from None

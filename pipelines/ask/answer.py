@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipelines.destinations.errors import Unavailable
 from pipelines.screen import envelope, safe
 from sources.config import ConfigError
 
@@ -54,6 +55,8 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
             sys.exit(_refused(Refusal("CONFIG", str(error), exit_code=USAGE), as_json))
         except Refusal as refusal:
             sys.exit(_refused(refusal, as_json))
+        except Unavailable as error:
+            sys.exit(_refused(Refusal("UNAVAILABLE", str(error), "try again"), as_json))
         if as_json:
             envelope(answer.exit_code == 0, answer.data, {**answer.meta, "exit_code": answer.exit_code})
         else:

@@ -6,13 +6,15 @@ from typing import Any
 
 from pipelines.ask.answer import Refusal
 from pipelines.ask.published import Published, Row, published
-from pipelines.destinations.control import Unavailable
+from pipelines.control import dicts
+from pipelines.destinations.errors import Unavailable
 from pipelines.roster import read_ledger, reports
 from pipelines.warehouse import Home
 
 __all__ = ["Control", "Held", "read_control", "read_held"]
 
 PATIENCE = 10.0
+ANSWER_COUNTS = "SELECT source, status, count(*) FROM answers GROUP BY source, status ORDER BY source, status"
 
 CURSORS = """
 SELECT source, scope, scope_name, surface, newest, is_complete FROM ops.cursors
@@ -35,6 +37,18 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 """
 
 
+# without the events that `feedback.commands` joins: there may be a million
+COMMANDS = """
+WITH given AS (SELECT said_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
+
+SELECT count(*) AS n, count(*) FILTER (
+    WHERE said_key IN (SELECT said_key FROM given WHERE command_key IS NULL AND said_key IS NOT NULL)
+    OR said_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
+) AS answered
+FROM staging.marks WHERE kind = 'command'
+"""
+
+
 @dataclass(frozen=True)
 class Control:
     """Always as of now."""
@@ -48,6 +62,8 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    answers: list[Row] = field(default_factory=list)  # not heard yet
+    answer_counts: list[Row] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,8 @@ class Held:
     parents: int = 0
     incomplete: list[Row] = field(default_factory=list)
     events: int = 0
+    commands: int = 0
+    commands_answered: int = 0
     lag_p95: float | None = None
     lag_events: int = 0
 
@@ -71,7 +89,7 @@ def read_control(home: Home) -> Control:
     connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
     connection.row_factory = sqlite3.Row
     try:
-        return Control(**read_ledger(connection))
+        return Control(**read_ledger(connection), **_answers(home))
     except sqlite3.Error as error:
         raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", "the next run makes it anew") from None
     finally:
@@ -87,7 +105,19 @@ def _of_all_runners(home: Home) -> Control:
         raise Refusal("UNREADABLE", str(error), home.destination.remedy(home)) from None
     if found is None:
         raise Refusal("NOTHING_YET", "no run has been here", "configure a source and run `earshot sync`")
-    return Control(**found)
+    return Control(**found, **_answers(home))
+
+
+def _answers(home: Home) -> dict[str, Any]:
+    """Of ours, as far as nobody has heard them; and how many there are of each kind."""
+    with home.destination.control(home, writes=False) as decided:
+        if decided is None or not decided.has("answers"):
+            return {}
+        counts = decided.rows(ANSWER_COUNTS)
+        return {
+            "answers": dicts(decided, "answers", "WHERE status <> 'observed' ORDER BY planned_at"),
+            "answer_counts": [dict(zip(("source", "status", "n"), row, strict=True)) for row in counts],
+        }
 
 
 def read_held(home: Home) -> Held:
@@ -101,13 +131,15 @@ def read_held(home: Home) -> Held:
 
 
 def _held(warehouse: Published) -> Held:
-    lag = warehouse.row(LAG)
+    lag, commands = warehouse.row(LAG), warehouse.row(COMMANDS)
     return Held(
         published=True,
         cursors=warehouse.rows(CURSORS),
         parents=warehouse.row("SELECT count(*) AS n FROM ops.completeness")["n"],
         incomplete=warehouse.rows(INCOMPLETE),
         events=warehouse.row("SELECT count(*) AS n FROM feedback.events")["n"],
+        commands=commands["n"],
+        commands_answered=commands["answered"],
         lag_p95=lag["p95"],
         lag_events=lag["events"],
     )

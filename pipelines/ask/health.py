@@ -20,6 +20,7 @@ REMEDIES = {
 }
 NEXT_RUN = "nothing: the next run tries again"
 NAMED = 3
+UNHEARD = 900  # seconds after which an answer of ours should have been read again
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def remedy(failure: Row) -> str:
 
 
 def judge(control: Control, held: Held, interval: int) -> list[Trouble]:
-    found = [*_freshness(control, held, slo_seconds(interval)), *_gaps(control, held)]
+    found = [*_freshness(control, held, slo_seconds(interval)), *_gaps(control, held), *_unheard(control)]
     if held.lag_p95 is not None and held.lag_p95 > slo_seconds(interval):
         message = f"what was said got here within {held.lag_p95:,.0f} s (p95 of the last day), promised are"
         hint = "run more often, or tell the real --interval"
@@ -88,6 +89,29 @@ def _gaps(control: Control, held: Held) -> list[Trouble]:
     if walks:
         named = ", ".join(f"{row['scope_name']} {row['surface']}" for row in walks[:NAMED])
         found.append(Trouble("UNFINISHED", f"{len(walks)} lists are read in part: {named}", NEXT_RUN))
+    return found
+
+
+def _unheard(control: Control) -> list[Trouble]:
+    """Answers that were refused, and those that no run has heard long after they were planned."""
+    found = []
+    for row in control.answers:
+        sign = "!" if row["parent_kind"] == "merge_request" else "#"
+        where, age = f"{row['token']} on {row['scope_name']}{sign}{row['parent_number']}", moment(row["planned_at"])
+        if row["status"] == "failed":
+            hint = (
+                f"mend the cause, then `earshot reply` the same words again; or earshot reply --forget {row['token']}"
+            )
+            found.append(Trouble("REFUSED_ANSWER", f"answer {where} was not sent: {row['error']}", hint))
+        elif (now() - age).total_seconds() > UNHEARD:
+            why = f": {row['error']}" if row["error"] else ""
+            hint = (
+                f"run `earshot sync`; if it is not there any more, earshot reply --forget {row['token']}"
+                if row["status"] == "posted"
+                else "say the same words again: it looks before it speaks"
+            )
+            message = f"answer {where} is {row['status']} and was not heard, planned {ago(age)}{why}"
+            found.append(Trouble("UNHEARD_ANSWER", message, hint))
     return found
 
 

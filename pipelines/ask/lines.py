@@ -12,7 +12,7 @@ from pipelines.ask.times import ago, ago_short
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["events", "parents", "posts", "threads"]
+__all__ = ["commands", "events", "parents", "posts", "threads"]
 
 _DRAFT = re.compile(r"^\s*(\[?(draft|wip)\]?:?|\(draft\))\s+", re.I)  # the prefix says it already
 
@@ -76,6 +76,19 @@ def events(console: "Console", rows: Sequence[Row]) -> None:
         console.print(Text(line(row["event_key"]), style="cyan"), soft_wrap=True)
         about = " ".join((at(row["author"]), name, f"{_when(console, row['updated_at'])}:"))
         words = Text(f"    {about} {first_words(row['body'] or row['title'])}")
+        words.truncate(console.width, overflow="ellipsis")
+        console.print(words)
+
+
+def commands(console: "Console", rows: Sequence[Row]) -> None:
+    """As events: the key is what `reply` takes."""
+    from rich.text import Text
+
+    for row, name in zip(rows, _references(rows), strict=True):
+        console.print(Text(line(row["command_key"]), style="cyan"), soft_wrap=True)
+        told = [row["status"], "" if row["is_author_allowed"] else "not allowed", line(row["problem"])]
+        about = " ".join((at(row["author"]), name, f"{_when(console, row['updated_at'])},"))
+        words = Text(f"    {about} {', '.join(word for word in told if word)}: {first_words(row['line'])}")
         words.truncate(console.width, overflow="ellipsis")
         console.print(words)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask import lines
-from pipelines.ask.acks import acknowledged
+from pipelines.ask.acks import acknowledged, answered
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
 from pipelines.ask.published import Published, Row, Where, home, published
@@ -101,6 +101,26 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
             order = "seen_at, event_key"
         found = _page(warehouse, f"FROM feedback.events WHERE {where.sql}", where, order, asked)
         return _answer("Events", lines.events, *found, warehouse, asked)
+
+
+@listing.command()
+@options("source", "project", "author", "since")
+@click.option("--name", metavar="NAME", help="Only this command.")
+@click.option("--unanswered", is_flag=True, help="Only what stands, may be asked by its author and has no answer yet.")
+@options("limit", "open")
+@answering
+def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
+    """Slash commands in comments and notes; oldest first what is unanswered."""
+    where = places(Where.all(), asked).given(name and name.lower(), "name = ?").given(asked["since"], "updated_at >= ?")
+    where.given(login(asked["author"]), "lower(author) = ?")
+    where.flag(unanswered, "status = 'seen' AND is_author_allowed AND is_actionable AND problem IS NULL")
+    with published() as warehouse:
+        if unanswered:  # also those answered since the last run
+            warehouse.hold("answered", answered(home()))
+            where.flag(True, "command_key NOT IN (FROM answered) AND said_key NOT IN (FROM answered)")
+        order = "created_at, command_key" if unanswered else "updated_at DESC, command_key"
+        found = _page(warehouse, f"FROM feedback.commands WHERE {where.sql}", where, order, asked)
+        return _answer("Commands", lines.commands, *found, warehouse, asked)
 
 
 def _parents(noun: str, asked: dict[str, Any]) -> Answer:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from pipelines.ask.control import Control, Held
 from pipelines.ask.health import moment
+from pipelines.ask.times import now
 
 __all__ = ["exposition"]
 
@@ -36,6 +37,7 @@ def _lines(control: Control, held: Held) -> Iterator[str]:
         yield from _metric(f"{source}_comment_cursor_lag_seconds", "gauge", text, samples)
     yield from _metric("feedback_events_ingested_total", "counter", "Events held.", [({}, held.events)])
     yield from _metric("feedback_events_deduped_total", "counter", "Rows that came again.", [({}, control.replayed)])
+    yield from _answers(control, held)
     if held.lag_p95 is not None:
         text = "From being said to being held, p95 of the last day."
         yield from _metric("earshot_feedback_lag_p95_seconds", "gauge", text, [({}, held.lag_p95)])
@@ -51,6 +53,20 @@ def _lines(control: Control, held: Held) -> Iterator[str]:
         ({"source": name}, told["remaining"]) for name, told in control.quotas.items() if told["remaining"] is not None
     ]
     yield from _metric("earshot_quota_remaining", "gauge", "Requests left, as last told.", left)
+
+
+def _answers(control: Control, held: Held) -> Iterator[str]:
+    samples = [({"source": row["source"], "status": row["status"]}, row["n"]) for row in control.answer_counts]
+    if samples:
+        yield from _metric("action_tokens_total", "counter", "Answers of ours, by what became of them.", samples)
+        oldest = [now() - moment(row["planned_at"]) for row in control.answers]
+        age = max((each.total_seconds() for each in oldest), default=0.0)
+        text = "Age of the oldest answer that no run has heard."
+        yield from _metric("action_token_unobserved_age_seconds", "gauge", text, [({}, age)])
+    text = "Slash commands heard."
+    yield from _metric("operator_commands_seen_total", "counter", text, [({}, held.commands)])
+    text = "Slash commands answered."
+    yield from _metric("operator_commands_applied_total", "counter", text, [({}, held.commands_answered)])
 
 
 def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:

@@ -54,6 +54,7 @@ class Window:
 class Visitor:
     login: str | None
     key: str  # whose budget is spent
+    may_write: bool = True
 
 
 @dataclass
@@ -61,6 +62,7 @@ class Access:
     """The service's rules for callers; tests may change any of them while it runs."""
 
     tokens: dict[str, str] = field(default_factory=lambda: {"demo-token": "earshot"})  # token → login
+    readers: set[str] = field(default_factory=set)  # tokens that may not write
     quota: int = 5000
     anonymous_quota: int = 60
     exhausted_status: int = 403  # GitHub documents 403 and 429
@@ -78,7 +80,7 @@ class Access:
         login = self.tokens.get(token.strip()) if scheme.lower() in {"bearer", "token"} else None
         if login is None:
             raise Refused(refusal(401, "Bad credentials"))
-        return Visitor(login, login)
+        return Visitor(login, login, token.strip() not in self.readers)
 
     def limited(self, visitor: Visitor, second: int) -> Response | None:
         if self.secondary and self.secondary.times > 0:

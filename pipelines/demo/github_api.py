@@ -29,6 +29,7 @@ from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_rows import Json, Place
 from pipelines.demo.github_state import Issue, Row
 from pipelines.demo.github_world import GitHubWorld
+from pipelines.demo.github_writes import post_comment, post_reply
 from pipelines.demo.web import App, Request, Response, Routes, Switches, conditional, visible
 
 Shape = Callable[[Place, Any], Json]
@@ -69,6 +70,10 @@ class GitHubApp(App):
             return Response(200, {"resources": {"core": budget}, "rate": budget})
         if limited := self.access.limited(visitor, second):
             return limited
+        if request.path == "/user":
+            if visitor.login is None:
+                return refusal(401, "Requires authentication")
+            return Response(200, {"login": visitor.login, "type": "User"})
         try:
             credentials = request.headers.get("authorization", "")  # GitHub's tags change with them
             response = conditional(request, self._routed(request, visitor), salt=credentials)
@@ -230,27 +235,6 @@ def one_review_comment(ask: Ask, comment_id: int) -> Response:
     return _one(ask, ask.repo.review_comments.rows.get(comment_id), rows.review_comment_json)
 
 
-def post_comment(ask: Ask, number: int) -> Response:
-    if ask.visitor.login is None:
-        raise Refused(refusal(401, "Requires authentication"))
-    ask.issue(number)
-    try:
-        body = ask.request.json()["body"]
-    except (ValueError, TypeError, KeyError) as cause:
-        raise Refused(refusal(422, 'Invalid request.\n\n"body" wasn\'t supplied.')) from cause
-    if not isinstance(body, str) or not body.strip():
-        error = {
-            "resource": "IssueComment",
-            "code": "unprocessable",
-            "field": "data",
-            "message": "Body cannot be blank",
-        }
-        raise Refused(refusal(422, "Validation Failed", errors=[error]))
-    row = ask.repo.comments.rows[ask.repo.comment(number, ask.visitor.login, body)]
-    written = rows.comment_json(ask.place, row)
-    return Response(201, written, {"location": written["url"]})
-
-
 def _one(ask: Ask, row: Row | None, shape: Shape) -> Response:
     if row is None:
         raise not_found()
@@ -302,4 +286,5 @@ ENDPOINTS.add("GET", "/pulls/comments", review_comments)
 ENDPOINTS.add("GET", "/pulls/comments/{comment_id:int}", one_review_comment)
 ENDPOINTS.add("GET", "/pulls/{number:int}", one_pull)
 ENDPOINTS.add("GET", "/pulls/{number:int}/comments", pull_comments)
+ENDPOINTS.add("POST", "/pulls/{number:int}/comments/{comment_id:int}/replies", post_reply)
 ENDPOINTS.add("GET", "/pulls/{number:int}/reviews", pull_reviews)

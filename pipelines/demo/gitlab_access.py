@@ -54,6 +54,7 @@ class Window:
 @dataclass(frozen=True)
 class Visitor:
     username: str | None
+    may_write: bool = True
 
 
 @dataclass
@@ -62,6 +63,7 @@ class Access:
 
     tokens: dict[str, str] = field(default_factory=lambda: {"demo-token": "earshot"})  # token → username
     revoked: set[str] = field(default_factory=set)
+    readers: set[str] = field(default_factory=set)  # tokens with the scope read_api alone
     per_minute: int | None = None  # the throttle; None as on a server of one's own
     tells_budget: bool = True  # RateLimit-* headers on every answer, while there is a throttle
     throttled: Throttled | None = None
@@ -81,7 +83,7 @@ class Access:
             raise Refused(Response(401, {"error": "invalid_token", "error_description": REVOKED}))
         if token not in self.tokens:
             raise unauthorized()
-        return Visitor(self.tokens[token])
+        return Visitor(self.tokens[token], token not in self.readers)
 
     def admit(self, visitor: Visitor, second: int) -> Response | None:
         """Counts every request, also the one that will be a 304."""

@@ -15,7 +15,7 @@ from pipelines.demo.gitlab_access import Refused, invalid, not_found, told, unau
 from pipelines.demo.gitlab_ask import Ask
 from pipelines.demo.gitlab_lists import choice, filtered
 from pipelines.demo.gitlab_rows import Json
-from pipelines.demo.gitlab_state import Issuable, Issue, MergeRequest, Note
+from pipelines.demo.gitlab_state import Discussion, Issuable, Issue, MergeRequest, Note
 from pipelines.demo.web import Request, Response, Routes
 
 API = "/api/v4"
@@ -118,19 +118,55 @@ def reviewers(ask: Ask, iid: int) -> Response:
 
 
 def post_note(ask: Ask, kind: str, iid: int, thread: str = "") -> Response:
+    who = _writer(ask)
     parent = ask.parent(kind, iid)
     body = _posted(ask.request)
-    who = ask.visitor.username or ""
     if thread:
-        discussion = parent.discussions.get(thread)
-        if discussion is None or not any(ask.hears(note) for note in discussion.notes):
-            raise not_found("Discussion")
+        discussion = _discussion(ask, parent, thread)
         if discussion.notes[0].is_system:
             raise told(400, "400 Bad request - Discussion can not be replied to.")
         note = ask.project.reply(discussion.notes[0], who, body)
     else:
         note = ask.project.comment(parent, who, body)
     return Response(201, thread_rows.note_json(ask.place, note))
+
+
+def resolve(ask: Ask, iid: int, thread: str) -> Response:
+    """Resolving what is resolved changes nothing."""
+    who = _writer(ask)
+    discussion = _discussion(ask, ask.parent("merge_requests", iid), thread)
+    try:
+        wanted = ask.request.query.get("resolved") or ask.request.json().get("resolved")
+    except (ValueError, AttributeError):
+        wanted = None
+    if str(wanted).lower() not in {"true", "false"}:
+        raise invalid("resolved is missing")
+    first = discussion.notes[0]
+    if not first.is_resolvable:
+        raise told(403, "403 Forbidden")
+    if str(wanted).lower() == "false":
+        ask.project.unresolve(first)
+    elif not discussion.is_resolved:
+        ask.project.resolve(first, who)
+    notes = [note for note in discussion.notes if ask.hears(note)]
+    return Response(200, thread_rows.discussion_json(ask.place, discussion, notes))
+
+
+def _writer(ask: Ask) -> str:
+    if not ask.visitor.may_write:
+        error = {"error": "insufficient_scope", "error_description": SCOPE, "scope": "api"}
+        raise Refused(Response(403, error))
+    return ask.visitor.username or ""
+
+
+SCOPE = "The request requires higher privileges than provided by the access token."
+
+
+def _discussion(ask: Ask, parent: Issuable, thread: str) -> Discussion:
+    found = parent.discussions.get(thread)
+    if found is None or not any(ask.hears(note) for note in found.notes):
+        raise not_found("Discussion")
+    return found
 
 
 def _posted(request: Request) -> str:
@@ -199,6 +235,8 @@ _add("/projects/{project}/merge_requests/{iid:int}/closes_issues", closes_issues
 _add("/projects/{project}/merge_requests/{iid:int}/diffs", diffs)
 _add("/projects/{project}/merge_requests/{iid:int}/changes", changes)
 _add("/projects/{project}/merge_requests/{iid:int}/reviewers", reviewers)
+_thread = "/projects/{project}/merge_requests/{iid:int}/discussions/{thread}"
+_add(_thread, resolve, needs_user=True, method="PUT")
 for _kind in ("merge_requests", "issues"):
     _one = f"/projects/{{project}}/{_kind}/{{iid:int}}"
     _add(f"{_one}/discussions", partial(discussions, kind=_kind), needs_user=True)

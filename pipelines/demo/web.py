@@ -54,10 +54,14 @@ class Response:
 
 @dataclass(frozen=True)
 class Bent:
-    """A fault's wish for the true answer, but late, or cut short in mid-JSON as if that were all."""
+    """A fault's wish for the true answer, but late, cut short in mid-JSON as if that were all, under another status (a
+    gateway's), or never: what was asked has happened all the same.
+    """
 
     delay: float = 0.0
     keep: float = 1.0
+    status: int | None = None
+    drops: bool = False
 
 
 class Dropped(ConnectionError):
@@ -178,6 +182,10 @@ class App:
         if isinstance(outcome, Bent):
             await asyncio.sleep(outcome.delay)
             body = body[: int(len(body) * outcome.keep)]
+            response.status = outcome.status or response.status
+            if outcome.drops:
+                await _break_off(send)
+                raise Dropped("after it took effect")
         await send({"type": "http.response.start", "status": response.status, "headers": self._headers(response, body)})
         await send({"type": "http.response.body", "body": body})
 

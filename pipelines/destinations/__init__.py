@@ -64,6 +64,17 @@ class Destination(Protocol):
     def building(self, home: "Home", config: Mapping[str, Any]) -> AbstractContextManager["duckdb.DuckDBPyConnection"]:
         """To write models: alone, and in shared ones all or nothing. It is spoken to as DuckDB is."""
 
+    def held_open(
+        self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]
+    ) -> AbstractContextManager[None]:
+        """So that what opens it again and again finds it open, where opening costs something; and set so."""
+
+    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> AbstractContextManager[Mapping[str, Any]]:
+        """Without a limit of memory, for what cannot be spilled; how `building` is then to be asked."""
+
+    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
+        """All that was committed is where `publish` takes it from."""
+
     def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
         """The fingerprint of the models and settings that everything here was built with."""
 

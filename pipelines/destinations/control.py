@@ -13,16 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
+from pipelines.destinations.errors import Unavailable
 from pipelines.destinations.server import Address
 
-__all__ = ["Control", "Unavailable", "in_sqlite", "on_server"]
+__all__ = ["Control", "in_sqlite", "on_server"]
 
 PATIENCE = 10.0  # seconds; a run writes its ledger in moments
 MAKING = 0x65617275  # an advisory lock: two that make one table at once would both be told that it is there
-
-
-class Unavailable(Exception):
-    """It cannot be read or written now; the message holds no password."""
 
 
 class Control(Protocol):

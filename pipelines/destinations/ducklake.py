@@ -5,7 +5,7 @@ every landing and every build has the lake to itself, by a lock on the catalog's
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, cast
@@ -120,6 +120,15 @@ class DuckLake:
             lake.begin()
             yield cast("duckdb.DuckDBPyConnection", _Whole(lake))
             lake.commit()
+
+    def held_open(self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]) -> nullcontext[None]:
+        return nullcontext()
+
+    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> nullcontext[Mapping[str, Any]]:
+        return nullcontext({name: value for name, value in config.items() if name != "memory_limit"})
+
+    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
+        """What was committed is there."""
 
     def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
         with self._lake() as lake:

@@ -1,6 +1,6 @@
 """What can go wrong with wherever rows and models live."""
 
-__all__ = ["LandingError", "Locked", "PublishError"]
+__all__ = ["LandingError", "Locked", "PublishError", "Unavailable"]
 
 
 class Locked(Exception):
@@ -13,3 +13,7 @@ class LandingError(Exception):
 
 class PublishError(Exception):
     """Readers could not be given the new state; they keep the old one, the next run publishes."""
+
+
+class Unavailable(Exception):
+    """What people decide cannot be read or written now; the message holds no password."""

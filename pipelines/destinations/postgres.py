@@ -5,7 +5,7 @@ can get past, and the indexes that keep a run's cost at what changed.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -117,6 +117,15 @@ class Postgres:
             for statement in _model_indexes():
                 session.execute(statement)
             session.commit()
+
+    def held_open(self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]) -> nullcontext[None]:
+        return nullcontext()
+
+    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> nullcontext[Mapping[str, Any]]:
+        return nullcontext({name: value for name, value in config.items() if name != "memory_limit"})
+
+    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
+        """What was committed is there."""
 
     def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
         with self._session() as session:

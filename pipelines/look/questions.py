@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.ask.answer import Refusal
 from pipelines.ask.control import Control, Held, read_control, read_held
 from pipelines.ask.published import Published, Row, published
-from pipelines.destinations.control import Unavailable
+from pipelines.destinations.errors import Unavailable
 from pipelines.warehouse import Home
 from pipelines.whereabouts import its_home
 

@@ -17,6 +17,7 @@ SELECT
     author_role,
     is_bot,
     is_system,
+    is_own,                                               -- said by ourselves
     is_edit,                                              -- was it changed since it was first seen
     is_actionable,
     is_unlisted,                                          -- the author asks not to be shown to the public

@@ -3,17 +3,7 @@
 -- not null: source, kind, scope, parent_key, body, created_at, seen_at
 -- kept by: parent_key
 
-WITH said AS (
-    SELECT * FROM staging.github_openers
-    UNION ALL SELECT * FROM staging.github_issue_comments
-    UNION ALL SELECT * FROM staging.github_review_comments
-    UNION ALL SELECT * FROM staging.github_reviews
-    UNION ALL SELECT * FROM staging.gitlab_openers
-    UNION ALL SELECT * FROM staging.gitlab_notes
-    UNION ALL SELECT * FROM staging.bluesky_posts
-),
-
-ordered AS (
+WITH ordered AS (
     SELECT
         said.*,
         row_number() OVER (
@@ -23,8 +13,15 @@ ordered AS (
             PARTITION BY source, kind, scope, id
             ORDER BY coalesce(is_latest_told, false) DESC, updated_at DESC, seen_at DESC, version DESC
         ) AS versions_after,
-        NOT EXISTS (SELECT 1 FROM ops.authors) OR author IN (SELECT login FROM ops.authors) AS is_author_asked
-    FROM said
+        NOT EXISTS (SELECT 1 FROM ops.authors) OR lower(author) IN (SELECT login FROM ops.authors) AS is_author_asked,
+        event_key IN (
+            SELECT mark.event_key
+            FROM staging.marks AS mark
+            LEFT JOIN ops.answers AS answer ON answer.token = mark.token
+            WHERE mark.kind = 'token' AND (answer.author IS NULL OR answer.author = said.author)
+        ) AS is_own,
+        event_key IN (SELECT event_key FROM staging.marks WHERE kind = 'command') AS has_command
+    FROM staging.said AS said
 )
 
 SELECT
@@ -34,7 +31,7 @@ SELECT
     scope,                                                -- numeric id: survives renames
     scope_name,                                           -- what people call it today
     id,                                                   -- the service's own id, shared by all versions
-    parent_key,
+    ordered.parent_key,
     parent_kind,
     parent_number,
     thread_id,
@@ -43,11 +40,17 @@ SELECT
     author_role,
     is_bot,
     is_system,                                            -- written by the service, not by a person
+    is_own,                                               -- said by ourselves: it carries a marker of our answers
     version_number > 1 AS is_edit,
     versions_after = 1 AS is_latest,
     is_deleted,
-    versions_after = 1 AND is_parent_open AND NOT is_deleted AND NOT is_system AND NOT is_bot AND is_author_asked
-        AS is_actionable,
+    versions_after = 1 AND is_parent_open AND NOT is_deleted AND NOT is_system AND NOT is_bot AND NOT is_own
+    AND is_author_asked
+    AND CASE life.state                                   -- as `earshot watch`, `unwatch` and `resume` have it
+        WHEN 'watched' THEN coalesce(updated_at >= life.actionable_from, true)
+        WHEN 'blocked' THEN has_command
+        ELSE life.state IS NULL                           -- closed and merged are so for good, also when reopened
+    END AS is_actionable,
     is_unlisted,                                          -- the author asks not to be shown to the public
     title,
     body,
@@ -56,3 +59,4 @@ SELECT
     updated_at,
     seen_at                                               -- when this version was first seen
 FROM ordered
+LEFT JOIN ops.lifecycle AS life ON life.parent_key = ordered.parent_key

@@ -28,6 +28,7 @@ threads AS (
         bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
         bool_or(is_unlisted) AS is_unlisted,
+        arg_max(event_key, said_at) FILTER (WHERE is_own) AS answered_by,
         count(*) AS comment_count,
         count(DISTINCT author) AS participant_count,
         min(created_at) AS opened_at,
@@ -58,6 +59,7 @@ SELECT
     coalesce(resolution.is_resolvable, threads.is_on_a_diff) AS is_resolvable,
     resolution.is_resolved,                               -- null where the service does not tell (GitHub's REST API)
     threads.is_unlisted,                                  -- somebody in it asks not to be shown to the public
+    threads.answered_by,                                  -- event_key of our own last answer in it
     threads.comment_count,
     threads.participant_count,
     threads.opened_at,

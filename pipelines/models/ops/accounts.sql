@@ -1,7 +1,7 @@
 -- Followed Bluesky accounts and how fresh each is: one row per account.
 -- key: did
 
-WITH begun AS (SELECT shard, max(started_at) AS started_at FROM ops.runs WHERE contains(sources, 'bluesky') GROUP BY shard),
+WITH begun AS (SELECT shard, max(started_at) AS started_at FROM ops.runs WHERE contains(sources, 'bluesky') AND mode IN ('bulk', 'full', 'sweep') GROUP BY shard),
 
 read AS (                                                 -- a scope may have had several owners
     SELECT

@@ -1,0 +1,164 @@
+"""What somebody follows (`earshot watch`, `unwatch`, `resume`); which change answers an issue (`link`, `unlink`)."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from pendulum import DateTime
+
+from pipelines import lifecycle
+from pipelines.ask import find
+from pipelines.ask.answer import Answer, Refusal, answering
+from pipelines.ask.filters import options
+from pipelines.ask.published import Row, home, published
+from pipelines.ask.shown import SIGNS, line
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["link", "resume", "unlink", "unwatch", "watch"]
+
+CHANGE = click.Choice(["pr", "mr"])
+SHOWN = "the next run shows it"
+
+
+@click.command()
+@click.argument("noun", type=CHANGE)
+@click.argument("iid")
+@options("project", "source")
+@answering
+def watch(noun: str, iid: str, **asked: Any) -> Answer:
+    """Follow a pull or merge request until it is closed or merged, and no longer if it is reopened: see `resume`."""
+    row, held = _found(noun, iid, asked)
+    if held in ("blocked", "closed", "merged") or row["state"] in ("closed", "merged"):
+        state = held if held != "watched" and held else row["state"]
+        raise Refusal(
+            "NOT_OPEN", f"{_name(row)} is {state}", f"earshot resume {noun} {iid}" if state != "merged" else ""
+        )
+    if held is None:
+        lifecycle.put(home(), row["parent_key"], "watched")
+    return _told(row, "watched", "is watched already" if held else f"is watched; {SHOWN}")
+
+
+@click.command()
+@click.argument("noun", type=CHANGE)
+@click.argument("iid")
+@click.option("--forget", is_flag=True, help="As if nobody had ever watched it: it counts while it is open.")
+@options("project", "source")
+@answering
+def unwatch(noun: str, iid: str, forget: bool, **asked: Any) -> Answer:
+    """Stop acting on what is said there: only commands still count, until `resume`."""
+    row, held = _found(noun, iid, asked)
+    if forget:
+        gone = lifecycle.forget(home(), row["parent_key"])
+        return _told(row, None, f"is forgotten; {SHOWN}" if gone else "was never watched")
+    if held in ("closed", "merged"):
+        return _told(row, held, f"is {held}: nothing there counts")
+    if held != "blocked":
+        lifecycle.put(home(), row["parent_key"], "blocked")
+    return _told(row, "blocked", f"is blocked: only commands count; {SHOWN}")
+
+
+@click.command()
+@click.argument("noun", type=CHANGE)
+@click.argument("iid")
+@options("project", "source")
+@answering
+def resume(noun: str, iid: str, **asked: Any) -> Answer:
+    """Take up again what was blocked, or closed and reopened. Reads it anew; older words than [earshot]
+    safe_backfill_hours do not count any more. What is merged is over.
+    """
+    row, held = _found(noun, iid, asked)
+    if "merged" in (held, row["state"]):
+        raise Refusal("MERGED", f"{_name(row)} is merged: it is not taken up again")
+    if held == "watched":
+        return _told(row, held, "is watched already")
+    state = _read_anew(row, noun)
+    if state != "watched":
+        hint = "" if state == "merged" else "reopen it there first"
+        raise Refusal("MERGED" if state == "merged" else "CLOSED", f"{_name(row)} is {state}", hint)
+    return _told(row, "watched", "is watched again")
+
+
+@click.command()
+@click.argument("issue")
+@click.argument("change", metavar="PR")
+@options("project", "source")
+@answering
+def link(issue: str, change: str, **asked: Any) -> Answer:
+    """Say that pull or merge request PR answers ISSUE. What was said on the issue since PR was opened belongs there:
+    `feedback.routes` tells it from what was said before.
+    """
+    with published() as warehouse:
+        row = find.parent(warehouse, "issue", issue, asked)
+        number = change.strip().lstrip("#!")
+        found = warehouse.rows(
+            "SELECT * FROM feedback.parents WHERE source = ? AND scope = ? AND CAST(number AS VARCHAR) = ?"
+            " AND kind IN ('pull_request', 'merge_request')",
+            [row["source"], row["scope"], number],
+        )
+    if not found:
+        raise Refusal("NOT_FOUND", f"there is no pull or merge request {change} in {line(row['scope_name'])}")
+    lifecycle.link(home(), row["parent_key"], found[0]["parent_key"])
+    told = _told(row, None, f"is answered by {_name(found[0])}; {SHOWN}")
+    told.data |= {"change_key": found[0]["parent_key"]}
+    return told
+
+
+@click.command()
+@click.argument("issue")
+@options("project", "source")
+@answering
+def unlink(issue: str, **asked: Any) -> Answer:
+    """Take back what `link` said of ISSUE."""
+    with published() as warehouse:
+        row = find.parent(warehouse, "issue", issue, asked)
+    gone = lifecycle.unlink(home(), row["parent_key"])
+    return _told(row, None, f"is answered by nothing any more; {SHOWN}" if gone else "has no link")
+
+
+def _found(noun: str, iid: str, asked: dict[str, Any]) -> tuple[Row, str | None]:
+    with published() as warehouse:
+        row = find.parent(warehouse, noun, iid, asked)
+    return row, lifecycle.state_of(home(), row["parent_key"])
+
+
+def _read_anew(row: Row, noun: str) -> str | None:
+    """The state after a surgical run of it, which takes it up as soon as it is read, or finds it closed."""
+    from pipelines import settings
+    from pipelines.run import options_of
+    from pipelines.surgical import Order, operate
+    from sources.target import Target
+
+    found, config = settings.load(Path.cwd())
+    connected = settings.configured(found, config, (row["source"],))[0]
+    backfill = timedelta(hours=config.safe_backfill_hours)
+
+    def decide(server_time: DateTime) -> None:
+        lifecycle.put(home(), row["parent_key"], "watched", since=server_time - backfill)
+
+    target = Target(noun, row["number"])
+    order = Order(connected, row["scope_name"], [target], config.entity_timeout_seconds, decide=decide)
+    surgery = asyncio.run(operate(home(), order, options_of(config, embed=False)))
+    if surgery.exit_code not in (0, 3):
+        if lifecycle.state_of(home(), row["parent_key"]) == "watched":
+            why = surgery.error or "what was read could not be published"
+            raise Refusal("UNPUBLISHED", f"{_name(row)} is watched again, but {why}", "run `earshot sync`: it shows it")
+        why = surgery.error or "; ".join(str(failure) for _, _, failure in surgery.failures)
+        raise Refusal("FETCH_ERROR", f"{_name(row)} could not be read: {why}", "nothing was changed; try again")
+    return lifecycle.state_of(home(), row["parent_key"])
+
+
+def _name(row: Row) -> str:
+    return f"{line(row['scope_name'])}{SIGNS[row['kind']]}{row['number']}"
+
+
+def _told(row: Row, state: str | None, message: str) -> Answer:
+    data = {"parent_key": row["parent_key"], "state": state, "message": f"{_name(row)} {message}"}
+
+    def show(console: "Console") -> None:
+        console.print(f"{_name(row)} {message}", soft_wrap=True)
+
+    return Answer(data, show)

@@ -1,0 +1,84 @@
+"""What somebody follows: watched, blocked (only commands count), and closed or merged, which is for good.
+
+A watched change that a run finds closed or merged stays so here when it is reopened upstream: closing was the signal to
+stop. `resume` takes it up again, with what was said shortly before; older words were meant for whoever stopped. What
+nobody watches has no row, and counts while it is open.
+"""
+
+import time
+from typing import Literal
+
+import duckdb
+from pendulum import DateTime
+
+from pipelines import control
+from pipelines.warehouse import Home
+from sources.record import fingerprint
+
+__all__ = ["NOTHING", "State", "decided", "forget", "link", "put", "settle", "state_of", "unlink"]
+
+NOTHING = fingerprint([], [], [])  # decided
+State = Literal["watched", "blocked", "closed", "merged"]
+
+OVER = """
+SELECT life.parent_key, parent.state FROM ops.lifecycle AS life
+INNER JOIN feedback.parents AS parent ON parent.parent_key = life.parent_key
+WHERE life.state IN ('watched', 'blocked') AND parent.state IN ('closed', 'merged')
+"""
+PUT = """
+INSERT INTO lifecycle VALUES (?, ?, ?, ?, ?) ON CONFLICT (parent_key) DO UPDATE SET
+    state = excluded.state, since_at = excluded.since_at, revision = excluded.revision,
+    actionable_from = coalesce(excluded.actionable_from, lifecycle.actionable_from)
+"""
+LINK = """
+INSERT INTO links VALUES (?, ?, ?) ON CONFLICT (issue_key) DO UPDATE SET change_key = excluded.change_key
+"""
+
+
+def settle(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
+    """What was found closed or merged. It is not actionable for that already: nothing need be built again."""
+    over = connection.execute(OVER).fetchall()
+    if over:
+        with control.writing(home) as decided:
+            for key, state in over:
+                settled = "UPDATE lifecycle SET state = ?, since_at = ? WHERE parent_key = ?"
+                decided.rows(settled, [state, control.now(), key])
+
+
+def put(home: Home, key: str, state: State, *, since: DateTime | None = None) -> None:
+    """`since`: what was said before is over and done with."""
+    with control.writing(home) as decided:
+        # what is forgotten and decided again must not look like what was there before
+        revision = time.time_ns() // 1000
+        decided.rows(PUT, [key, state, control.now(), since and since.to_iso8601_string(), revision])
+
+
+def forget(home: Home, key: str) -> bool:
+    with control.writing(home) as decided:
+        return bool(decided.rows("DELETE FROM lifecycle WHERE parent_key = ? RETURNING parent_key", [key]))
+
+
+def state_of(home: Home, key: str) -> str | None:
+    with control.writing(home) as decided:
+        rows = decided.rows("SELECT state FROM lifecycle WHERE parent_key = ?", [key])
+    return str(rows[0][0]) if rows else None
+
+
+def link(home: Home, issue: str, change: str) -> None:
+    """`change` answers `issue`. Named anew, it may be another."""
+    with control.writing(home) as decided:
+        decided.rows(LINK, [issue, change, control.now()])
+
+
+def unlink(home: Home, issue: str) -> bool:
+    with control.writing(home) as decided:
+        return bool(decided.rows("DELETE FROM links WHERE issue_key = ? RETURNING issue_key", [issue]))
+
+
+def decided(home: Home) -> str:
+    """Differs after every decision of somebody; not after what a run settles by itself."""
+    with control.writing(home) as held:
+        lives = held.rows("SELECT parent_key, revision FROM lifecycle ORDER BY parent_key")
+        links = held.rows("SELECT issue_key, change_key, linked_at FROM links ORDER BY issue_key")
+        acked = held.rows("SELECT count(*) FROM acknowledgements") if links else []  # how far consumers came there
+    return fingerprint(*([tuple(row) for row in rows] for rows in (lives, links, acked)))

@@ -1,0 +1,72 @@
+"""Answers of ours that were heard: the run that reads one marks it observed in the outbox.
+
+Anybody can copy a marker. A copy says nothing: it is elsewhere, or by another than the one whose answer it is, whom the
+service named when it was posted, or, where that was lost, when others of ours were. Before we know who we are, nothing
+is taken for ours; `reply` asks.
+"""
+
+import logging
+from collections.abc import Container, Mapping
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from pipelines import control
+from pipelines.warehouse import Home
+from sources.record import instant
+
+__all__ = ["observe", "rule_out"]
+
+log = logging.getLogger("earshot")
+
+LONG = 300  # seconds: services may show late what they took, and GitLab does not tell of each note at once
+SEEN = """
+SELECT seen.token, seen.event_key, seen.parent_key, seen.id, seen.author, seen.url FROM feedback.tokens AS seen
+WHERE seen.token IN (SELECT token FROM waiting) AND NOT seen.is_deleted
+ORDER BY seen.token, seen.created_at, seen.event_key
+"""
+HEARD = """
+UPDATE answers SET status = 'observed', observed_at = ?, observed_key = ?, is_unsure = 0,
+    remote_id = coalesce(remote_id, ?), author = coalesce(author, ?), url = coalesce(url, ?),
+    posted_at = coalesce(posted_at, attempted_at), code = NULL, error = NULL
+WHERE token = ?
+"""
+
+
+def observe(connection: duckdb.DuckDBPyConnection, home: Home) -> int:
+    """How many answers were heard for the first time."""
+    with control.writing(home) as outbox:
+        waiting = {row["token"]: row for row in control.dicts(outbox, "answers", "WHERE status <> 'observed'")}
+        ours = outbox.rows("SELECT DISTINCT source, author FROM answers WHERE author IS NOT NULL")
+    if not waiting:
+        return 0
+    connection.register("waiting", pa.table({"token": list(waiting)}))
+    seen = connection.execute(SEEN).fetchall()
+    connection.unregister("waiting")
+    heard: dict[str, tuple[Any, ...]] = {}
+    for token, event_key, parent_key, id_, author, url in seen:
+        row = waiting[token]
+        known = {row["author"]} if row["author"] else {name for where, name in ours if where == row["source"]}
+        if token not in heard and row["parent_key"] == parent_key and author in known:
+            heard[token] = (control.now(), event_key, id_, author, url, token)
+            log.info("token_observed token=%s event=%s", token, event_key)
+    if heard:
+        with control.writing(home) as outbox:
+            for values in heard.values():
+                outbox.rows(HEARD, values)
+    return len(heard)
+
+
+def rule_out(home: Home, read: Mapping[str, Container[str]], began_at: str) -> None:
+    """What a whole run did not hear although it had been tried long before is not there: it may be said again. `read`:
+    the scopes of each source of which everything was read.
+    """
+    with control.writing(home) as outbox:
+        unsure = "WHERE status = 'planned' AND is_unsure = 1"
+        for row in control.dicts(outbox, "answers", unsure):
+            long_ago = row["attempted_at"] and instant(row["attempted_at"]).add(seconds=LONG) < instant(began_at)
+            if long_ago and row["scope"] in read.get(row["source"], ()):
+                log.info("token_ruled_out token=%s", row["token"])
+                gone = "UPDATE answers SET is_unsure = 0, is_over = 1 WHERE token = ? AND attempted_at = ?"
+                outbox.rows(gone, [row["token"], row["attempted_at"]])

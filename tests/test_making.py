@@ -1,0 +1,93 @@
+"""How the warehouse is written: within a limit of memory where that is possible, and quickly where somebody waits."""
+
+import logging
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from pipelines import making, narrowing
+from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.models import read_models
+from sources.target import Target
+from tests.synced import GitLabDesk, gitlab_desk
+from tests.test_models import NOW, empty
+
+__all__ = ["empty"]
+
+PLACE = "lantern/console"
+
+
+@pytest.fixture
+def gitlab(tmp_path: Path) -> GitLabDesk:
+    world = GitLabWorld(NOW)
+    world.fill(world.add_project(PLACE), merge_requests=12, discussions=10, notes=10, issues=2, days=10)
+    world.advance(seconds=300)
+    return gitlab_desk(tmp_path / "data", world, PLACE)
+
+
+def made(gitlab: GitLabDesk) -> list[object]:
+    return [gitlab.sql(f"FROM feedback.{name} ORDER BY ALL") for name in ("events", "documents", "threads")]
+
+
+def test_what_does_not_fit_is_made_without_a_limit(
+    gitlab: GitLabDesk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Models, documents and the file for readers: all is there as if there were none."""
+    gitlab.run()
+    whole = made(gitlab)
+    monkeypatch.setitem(making.SPARING, "memory_limit", "6MiB")
+    with duckdb.connect(str(gitlab.home.warehouse)) as connection:
+        connection.execute("DELETE FROM ops.taken_loads")
+        connection.execute("DELETE FROM feedback.events")
+    from pipelines.ledger import Ledger
+
+    with Ledger.open(gitlab.home.control) as ledger:
+        ledger.learn("unpublished", "1")
+    with caplog.at_level(logging.INFO, logger="earshot.making"):
+        report = gitlab.run()
+    assert report.exit_code == 0 and "built again without a limit" in caplog.text
+    assert made(gitlab) == whole
+
+
+def compressed(gitlab: GitLabDesk) -> set[str]:
+    with duckdb.connect(str(gitlab.home.warehouse), read_only=True) as connection:
+        told = connection.execute(
+            "SELECT compression FROM pragma_storage_info('feedback.events') WHERE column_name = 'body'"
+        )
+        return {compression for (compression,) in told.fetchall()}
+
+
+def test_text_is_compressed_by_runs_over_lists_not_by_those_somebody_waits_for(gitlab: GitLabDesk) -> None:
+    gitlab.run()
+    assert "FSST" in compressed(gitlab)
+    gitlab.operate(PLACE, Target("mr", 1))
+    assert "FSST" not in compressed(gitlab)
+    project = gitlab.world.projects[next(iter(gitlab.world.projects))]
+    gitlab.world.advance(seconds=61)
+    project.comment(project.merge_requests[2], "maya", "one more word")
+    gitlab.world.advance(seconds=300)
+    gitlab.run()
+    assert "FSST" in compressed(gitlab)
+
+
+def test_nothing_keeps_the_warehouse_open_when_a_run_is_over(
+    gitlab: GitLabDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when it failed: another configuration could not open it."""
+    monkeypatch.setattr("pipelines.warehouse.Home.publish", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        gitlab.run()
+    with duckdb.connect(str(gitlab.home.warehouse), config={"threads": "2"}) as connection:
+        assert connection.execute("SELECT count(*) FROM feedback.events").fetchone() != (0,)
+
+
+def test_narrowing_is_worked_out_once_for_the_same_models(
+    empty: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In whatever order a process has them: sets are ordered differently in each."""
+    model = next(m for m in read_models() if m.kept_by)
+    views = tuple((m.name, m.sql) for m in read_models() if not m.kept_by)
+    first = narrowing.narrowed(empty, model.name, model.sql, views, frozenset())
+    monkeypatch.setattr(narrowing, "_narrowed", lambda *_: 1 / 0)
+    assert narrowing.narrowed(empty, model.name, model.sql, views[::-1], frozenset()) == first
