@@ -13,13 +13,13 @@ from collections.abc import Callable
 from importlib.metadata import version
 from platform import python_version
 
-from bench import bluesky, github, gitlab, reader, search, surgical
+from bench import bluesky, github, gitlab, reader, scale, search, surgical
 from bench.measure import BenchError
 from bench.outcome import Outcome
 
 BENCHES: dict[str, Callable[[bool], Outcome]] = {
     "github": github.measure, "gitlab": gitlab.measure, "bluesky": bluesky.measure, "reader": reader.measure,
-    "search": search.measure, "surgical": surgical.measure,
+    "search": search.measure, "surgical": surgical.measure, "scale": scale.measure,
 }  # fmt: skip
 
 

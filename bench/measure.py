@@ -57,5 +57,5 @@ def median(values: Iterable[float]) -> float:
 
 def _clean_environ() -> dict[str, str]:
     """Ours without the settings of whoever starts the benchmark; what was compiled once is kept, as it usually is."""
-    ours = ("EARSHOT", "SOURCES__", "GITHUB_TOKEN", "DLT_", "PYTHONDONTWRITEBYTECODE")
+    ours = ("EARSHOT", "SOURCES__", "DESTINATION__", "GITHUB_TOKEN", "DLT_", "PYTHONDONTWRITEBYTECODE")
     return {name: value for name, value in os.environ.items() if not name.startswith(ours)}

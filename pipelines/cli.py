@@ -27,6 +27,7 @@ COMMANDS = {
     "link": "pipelines.ask.follow:link",
     "unlink": "pipelines.ask.follow:unlink",
     "reset": "pipelines.reset:reset",
+    "move": "pipelines.move:move",
     "verify": "pipelines.ask.verify:verify",
     "sql": "pipelines.ask.sql:sql",
     "commands": "pipelines.ask.commands:commands",

@@ -72,8 +72,8 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                     lock.close()
                     await making.embed()
                     watch.at("done")
-            except (PublishError, models.CheckFailed, duckdb.Error) as error:
-                report.error = str(error).splitlines()[0][:300]
+            except (LandingError, PublishError, models.CheckFailed, duckdb.Error) as error:
+                report.error = home.destination.safe(str(error).splitlines()[0])[:300]
             except asyncio.CancelledError:
                 ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)
                 raise

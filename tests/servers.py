@@ -5,6 +5,7 @@ are checked. Postgres refuses to be run by root: then it is run by the user that
 """
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -42,13 +43,19 @@ class Cluster:
     process: subprocess.Popen[bytes] | None = None
     made: int = field(default=0)
 
-    def start(self) -> None:
+    def start(self, largest_file: int | None = None) -> None:
+        """With a limit, it finds its disk full as soon as a file would grow beyond."""
         bin_ = programs()
         assert bin_ is not None
+
+        def limited() -> None:
+            if largest_file:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
         options = [part for setting in SETTINGS for part in ("-c", setting)]
         self.process = subprocess.Popen(
             [str(bin_ / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder), *options],
-            stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("ab"), cwd=self.folder, **_as_somebody(),
+            stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("ab"), cwd=self.folder, preexec_fn=limited, **_as_somebody(),
         )  # fmt: skip
         for _ in range(200):
             try:
@@ -112,7 +119,7 @@ def cluster() -> Iterator[Cluster]:
             shutil.chown(path, "postgres", "postgres")
     made = [
         str(bin_ / "initdb"), "-D", str(folder / "data"), "-U", "earshot", "-A", "scram-sha-256", "--no-sync",
-        f"--pwfile={folder / 'password'}", "--encoding=UTF8", "--locale=C.UTF-8",
+        f"--pwfile={folder / 'password'}", "--wal-segsize=1", "--encoding=UTF8", "--locale=C.UTF-8",
         "--locale-provider=icu", "--icu-locale=en-US",
     ]  # fmt: skip
     subprocess.run(made, check=True, capture_output=True, cwd=folder, **_as_somebody())

@@ -13,6 +13,7 @@ from pipelines.ask.acks import acknowledge, acknowledged
 from pipelines.cli import main
 from pipelines.demo import demo_sources
 from pipelines.destinations import ducklake
+from pipelines.move import NotEmpty, moved
 from pipelines.report import Report
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
@@ -107,6 +108,31 @@ def test_notebooks_ask_there_too_and_notice_the_next_run(ask: Any, there: Home) 
     assert questions.ask("SELECT count(*) AS n FROM feedback.comments")[0]["n"] == 977
     run(there, 1)
     assert questions.stamp() != before
+
+
+def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
+    there: Home, embedded: Home, server: Cluster, tmp_path: Path
+) -> None:
+    """Rows, cursors and acknowledgements; what was seen stays first seen then. Twice is refused: pasts do not mix."""
+    ours = Home(tmp_path / "data")
+    run(ours, 0)
+    key = "SELECT min(event_key), min(seen_at) FROM feedback.events"
+    with ours.destination.looking(ours) as connection:
+        before = connection.execute(key).fetchone()
+    assert before
+    acknowledge(ours, "bot", [before[0]])
+    target = place("postgres" if "Postgres" in type(there.destination).__name__ else "ducklake", server, tmp_path)
+    told = moved(ours, target)
+    assert (told.events, told.acknowledgements) == (951, 1) and told.cursors > 40
+    assert differences(ours, target, ("feedback.events", "feedback.threads", "feedback.diff_notes")) == {}
+    with target.destination.looking(target) as connection:
+        assert connection.execute(key).fetchone() == before
+    assert json.loads(acknowledged(target, "bot")) == [before[0]]
+    report = run(target, 1)
+    assert 0 < sum(report.new_events.values()) < 50 and report.sources[0].requests < 20
+    assert differences(embedded, target) == {}
+    with pytest.raises(NotEmpty, match="holds a warehouse already"):
+        moved(ours, target)
 
 
 def test_a_lake_is_compacted_after_so_many_changes(

@@ -113,6 +113,6 @@ def _lacking(capabilities: "DestinationCapabilitiesContext") -> list[str]:
         found.append("it cannot drop children that their parent lost: what was deleted would stay (no delete-insert)")
     if "insert-only" not in strategies:
         found.append("it cannot keep versions apart (no insert-only merge)")
-    if not capabilities.supports_transactions:
+    if capabilities.supports_transactions is False:
         found.append("a row and its children are not one transaction there")
     return found

@@ -56,7 +56,7 @@ class Postgres:
         from dlt.destinations import postgres
 
         return postgres(
-            str(self.address.url), preferred_loader_file_format="parquet",
+            str(self.address.url), supports_transactions=True, preferred_loader_file_format="parquet",
             staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
         )  # fmt: skip
 

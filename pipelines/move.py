@@ -1,0 +1,153 @@
+"""`earshot move --to postgres`: what a warehouse file holds, on a destination that several runners share.
+
+Rows go as they are, so what was first seen stays first seen, and with them how far every list was read: the first run
+over there asks for what is new since, and for nothing else. All of it is one transaction: a move that is killed has
+moved nothing and can be begun again. The file stays where it is.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import click
+
+from pipelines import control
+from pipelines.destinations.choice import DEFAULT, destination
+from pipelines.destinations.errors import LandingError, Locked, Unavailable
+from pipelines.settings import landed_tables, load
+from pipelines.warehouse import Home
+from pipelines.whereabouts import home_of
+from sources.config import ConfigError
+from sources.record import Table
+
+__all__ = ["Moved", "NotEmpty", "move", "moved"]
+
+FAILED, USAGE, HELD = 1, 2, 4
+ROOT, CHILD = ("_dlt_load_id", "_dlt_id"), ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
+
+
+class NotEmpty(Exception):
+    """There is something over there already; two pasts are not to be mixed."""
+
+
+@dataclass
+class Moved:
+    rows: dict[str, int] = field(default_factory=dict)  # by landed table
+    cursors: int = 0
+    acknowledgements: int = 0
+    decisions: int = 0  # answers, what is watched, links
+    events: int = 0
+
+
+@click.command()
+@click.option("--to", "name", required=True, metavar="NAME", help="postgres or ducklake, as configured.")
+def move(name: str) -> None:
+    """Copy the warehouse file to another destination, with how far everything was read and what was acknowledged.
+
+    Then set `[earshot] destination`; the file stays as it is, for as long as you want it.
+    """
+    try:
+        settings, config = load(Path.cwd())
+        ours = home_of(Path.cwd(), settings, replace(config, shard=""), named=DEFAULT)
+        if name == DEFAULT or not ours.warehouse.exists():
+            raise ConfigError(f"there is no {ours.warehouse} to be moved" if name != DEFAULT else "it is there already")
+        told = moved(ours, replace(ours, destination=destination(name, settings, Path.cwd())))
+    except ConfigError as error:
+        sys.exit(_said(str(error), USAGE))
+    except Locked as error:
+        sys.exit(_said(str(error), HELD))
+    except (LandingError, NotEmpty, Unavailable) as error:
+        sys.exit(_said(str(error), FAILED))
+    click.echo(
+        f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors,"
+        f" {told.acknowledgements:,} acknowledgements, {told.decisions:,} other decisions; {told.events:,} events are there now.\n"
+        f'Go on there:  [earshot] destination = "{name}" in .dlt/config.toml, or EARSHOT__DESTINATION={name}'
+    )
+
+
+def moved(ours: Home, theirs: Home) -> Moved:
+    """Both are ours alone while it lasts."""
+    told = Moved()
+    with ExitStack() as held:
+        held.enter_context(ours.lock())
+        held.enter_context(theirs.destination.single_flight(theirs))
+        if theirs.destination.is_published(theirs):
+            raise NotEmpty(f"{theirs.destination.told(theirs)} holds a warehouse already; move into an empty one")
+        _rows(ours, theirs, told)
+        _cursors(ours, theirs, told)
+        _decisions(ours, theirs, told)
+        _build(theirs, told)
+    return told
+
+
+def _rows(ours: Home, theirs: Home, told: Moved) -> None:
+    import duckdb
+
+    for source, tables in landed_tables().items():
+        with theirs.destination.landing(theirs, source, tables):
+            pass  # makes the tables
+    with duckdb.connect() as connection:
+        quoted = str(ours.warehouse).replace("'", "''")
+        connection.execute(f"ATTACH '{quoted}' AS ours (READ_ONLY)")
+        theirs.destination.attach(connection, theirs, "theirs", read_only=False)
+        connection.begin()
+        for name, table in _landed():
+            held = {row[0] for row in connection.execute(f"DESCRIBE ours.{name}").fetchall()}
+            columns = ", ".join(c for c in [*table.columns, *(CHILD if "__" in name else ROOT)] if c in held)
+            connection.execute(f"DELETE FROM theirs.{name}")  # of a move that got this far and no further
+            connection.execute(f"INSERT INTO theirs.{name} ({columns}) SELECT {columns} FROM ours.{name}")
+            count = connection.execute(f"SELECT count(*) FROM ours.{name}").fetchone()
+            told.rows[name] = int(count[0]) if count else 0
+        connection.commit()
+
+
+def _landed() -> Iterator[tuple[str, Table]]:
+    for source, tables in landed_tables().items():
+        for root in tables:
+            for name, table in root.family().items():
+                yield f"{source}.{name}", table
+
+
+def _cursors(ours: Home, theirs: Home, told: Moved) -> None:
+    """After their rows."""
+    from pipelines.landing import Landing
+    from pipelines.ledger import Ledger
+
+    with Ledger.open(ours.control) as ledger:
+        for source, tables in landed_tables().items():
+            cursors = Landing.open(ours, source, tables).cursors
+            theirs.destination.keep_cursors(theirs, source, cursors, ledger.scopes(source))
+            told.cursors += sum(map(len, cursors.values()))
+
+
+def _decisions(ours: Home, theirs: Home, told: Moved) -> None:
+    """Acknowledgements, answers, what is watched and linked."""
+    with control.writing(ours) as here:
+        held = {table: control.dicts(here, table) for table in control.TABLES}
+    with control.writing(theirs) as there:
+        for table, rows in held.items():
+            for row in rows:
+                places = f"({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+                there.rows(f"INSERT INTO {table} {places} ON CONFLICT DO NOTHING", [*row.values()])
+    told.acknowledgements = len(held["acknowledgements"])
+    told.decisions = sum(map(len, held.values())) - told.acknowledgements
+
+
+def _build(theirs: Home, told: Moved) -> None:
+    """So that readers find all of it at once. The next run builds it again only if its settings are others."""
+    from pipelines import mirror, models
+
+    with theirs.destination.building(theirs, {}) as connection:
+        mirror.prepare(connection, [])
+        mirror.mirror_decisions(connection, theirs)
+        models.build(connection, landed_tables(), anew=True, is_shared=theirs.destination.is_shared)
+        models.regenerate(connection, landed_tables(), is_shared=theirs.destination.is_shared)
+        count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()
+        told.events = int(count[0]) if count else 0
+
+
+def _said(text: str, code: int) -> int:
+    click.echo(f"earshot: {text}", err=True)
+    return code

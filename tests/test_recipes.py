@@ -1,0 +1,143 @@
+"""Every recipe is read by the tool it is for, where that is installed; and backup and restore are done once."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from pipelines.destinations.postgres import Postgres
+from pipelines.run import main
+from pipelines.sharding import Shard
+from pipelines.warehouse import Home
+from tests.elsewhere import differences, place
+from tests.servers import PASSWORD, Cluster, programs
+from tests.story import news, small_world
+from tests.synced import desk
+
+RECIPES = Path(__file__).parent.parent / "recipes"
+SEEN = ("feedback.events", "feedback.comments", "feedback.threads")
+
+
+@pytest.mark.parametrize("name", [path.name for path in sorted(RECIPES.iterdir()) if path.is_file()])
+def test_a_recipe_asks_for_nothing_that_is_not_there(name: str) -> None:
+    """Whatever option of ours it names is one; and it holds no secret."""
+    known = {option for parameter in main.params for option in parameter.opts}
+    text = (RECIPES / name).read_text(encoding="utf-8")
+    for line in text.splitlines():
+        _, ours, rest = line.partition("earshot sync")
+        for word in rest.split() if ours else ():
+            assert not word.startswith("--") or word.strip("\"',[]") in known, word
+    assert "glpat-" not in text and "github_pat_" not in text
+
+
+def test_the_crontab_is_one() -> None:
+    croniter = pytest.importorskip("croniter")
+    line = next(line for line in (RECIPES / "crontab").read_text().splitlines() if "earshot sync" in line)
+    minute, hour, day, month, weekday, command = line.split(None, 5)
+    assert croniter.croniter.is_valid(" ".join((minute, hour, day, month, weekday)))
+    assert subprocess.run(["bash", "-n", "-c", command], check=False).returncode == 0
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
+def test_the_unit_is_understood_and_hardly_exposed(tmp_path: Path) -> None:
+    """All that systemd has to say is that nothing is installed here; its own mark for exposure is below 2 of 10."""
+    for name in ("earshot.service", "earshot.timer"):
+        shutil.copy(RECIPES / name, tmp_path)
+    told = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", "./earshot.service", "./earshot.timer"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert all("is not executable" in line for line in told.stderr.splitlines()), told.stderr
+    marked = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", "--no-pager", "--threshold=20", "./earshot.service"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert marked.returncode == 0, marked.stdout[-300:]
+
+
+def test_jobs_of_github_and_kubernetes_have_every_shard_once() -> None:
+    workflow = yaml.safe_load((RECIPES / "github-actions.yml").read_text())
+    assert workflow["jobs"]["read"]["strategy"]["matrix"]["shard"] == [str(Shard(n, 4)) for n in range(1, 5)]
+    job = yaml.safe_load((RECIPES / "kubernetes.yaml").read_text())["spec"]["jobTemplate"]["spec"]
+    assert job["completions"] == job["parallelism"] == 4
+    container = job["template"]["spec"]["containers"][0]
+    assert container["securityContext"]["readOnlyRootFilesystem"] and "/4 " in container["args"][0]
+
+
+@pytest.mark.parametrize(("name", "module"), [("airflow_dag.py", "airflow"), ("dagster_definitions.py", "dagster")])
+def test_a_scheduler_loads_its_recipe(name: str, module: str) -> None:
+    compile((RECIPES / name).read_text(encoding="utf-8"), name, "exec")
+    pytest.importorskip(module, reason=f"{module} is not installed; it was tried by hand")
+    import runpy
+
+    found = runpy.run_path(str(RECIPES / name))
+    assert found.get("definitions") or found.get("DAG")
+
+
+def test_the_container_file_brings_what_the_package_needs() -> None:
+    """Everything that is copied is there, and it runs as nobody in particular."""
+    lines = (RECIPES / "Containerfile").read_text().splitlines()
+    for line in lines:
+        if line.startswith("COPY ") and "--from" not in line:
+            for part in line.split()[1:-1]:
+                assert (RECIPES.parent / part).exists(), part
+    assert "USER earshot" in lines
+
+
+def backed_up(home: Home, folder: Path, **environ: str) -> Path:
+    told = subprocess.run(
+        [str(RECIPES / "backup.sh"), str(folder)], capture_output=True, text=True, check=False,
+        env={**os.environ, "EARSHOT_DATA": str(home.path), **environ},
+    )  # fmt: skip
+    assert told.returncode == 0, told.stderr
+    return next(folder.iterdir())
+
+
+@pytest.mark.skipif(not shutil.which("sqlite3"), reason="Debian's package `sqlite3` is not installed")
+def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path) -> None:
+    """What was said after the backup is read again, nothing is doubled."""
+    world, repo = small_world()
+    reader = desk(tmp_path / "data", world)
+    reader.run()
+    kept = backed_up(reader.home, tmp_path / "backup")
+    news(world, repo)
+    reader.run()
+    restored = desk(tmp_path / "restored", world)
+    restored.home.create()
+    for file in kept.iterdir():
+        shutil.copy(file, restored.home.path)
+    assert restored.run().exit_code == 0
+    assert differences(reader.home, restored.home, SEEN) == {}
+
+
+@pytest.mark.skipif(not shutil.which("pg_dump") or not shutil.which("sqlite3"), reason="pg_dump or sqlite3 is missing")
+def test_a_postgres_comes_back_from_its_backup_and_goes_on_from_there(server: Cluster, tmp_path: Path) -> None:
+    """Into another database, with another machine's runner; the cursors are in the backup, beside their rows."""
+    world, repo = small_world()
+    reader = desk(tmp_path / "truth", world)
+    reader.home = home = place("postgres", server, tmp_path)
+    reader.run()
+    assert isinstance(home.destination, Postgres)
+    url = server.url(home.destination.address.database)
+    dump = backed_up(home, tmp_path / "backup", DESTINATION__POSTGRES__CREDENTIALS=url) / "earshot.dump"
+    news(world, repo)
+    reader.run()
+    database, bin_ = server.database(), programs()
+    assert bin_ is not None
+    there = ["-h", "127.0.0.1", "-p", str(server.port), "-U", "earshot", "-d", database]
+    subprocess.run(
+        [str(bin_ / "pg_restore"), *there, str(dump)], check=True, env={**os.environ, "PGPASSWORD": PASSWORD}
+    )
+    restored = desk(tmp_path / "elsewhere", world)
+    restored.home = place("postgres", server, tmp_path / "elsewhere", database)
+    assert restored.run().exit_code == 0
+    assert differences(home, restored.home, SEEN) == {}
+
+
+def test_help_names_the_options_of_this_page() -> None:
+    said = CliRunner().invoke(main, ["--help"]).output
+    assert "--destination NAME" in said and "--shard K/N" in said
