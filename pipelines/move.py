@@ -62,7 +62,8 @@ def move(name: str) -> None:
         sys.exit(_said(str(error), FAILED))
     click.echo(
         f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors,"
-        f" {told.acknowledgements:,} acknowledgements, {told.decisions:,} other decisions; {told.events:,} events are there now.\n"
+        f" {told.acknowledgements:,} acknowledgements,"
+        f" {told.decisions:,} other decisions; {told.events:,} events are there now.\n"
         f'Go on there:  [earshot] destination = "{name}" in .dlt/config.toml, or EARSHOT__DESTINATION={name}'
     )
 
