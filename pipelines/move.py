@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
+from pipelines import control
 from pipelines.destinations.choice import DEFAULT, destination
-from pipelines.destinations.control import Unavailable
-from pipelines.destinations.errors import LandingError, Locked
+from pipelines.destinations.errors import LandingError, Locked, Unavailable
 from pipelines.settings import landed_tables, load
 from pipelines.warehouse import Home
 from pipelines.whereabouts import home_of
@@ -36,7 +36,7 @@ class NotEmpty(Exception):
 class Moved:
     rows: dict[str, int] = field(default_factory=dict)  # by landed table
     cursors: int = 0
-    acknowledgements: int = 0
+    decisions: int = 0
     events: int = 0
 
 
@@ -61,7 +61,7 @@ def move(name: str) -> None:
         sys.exit(_said(str(error), FAILED))
     click.echo(
         f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors,"
-        f" {told.acknowledgements:,} acknowledgements; {told.events:,} events are there now.\n"
+        f" {told.decisions:,} acknowledgements and the like; {told.events:,} events are there now.\n"
         f'Go on there:  [earshot] destination = "{name}" in .dlt/config.toml, or EARSHOT__DESTINATION={name}'
     )
 
@@ -76,7 +76,7 @@ def moved(ours: Home, theirs: Home) -> Moved:
             raise NotEmpty(f"{theirs.destination.told(theirs)} holds a warehouse already; move into an empty one")
         _rows(ours, theirs, told)
         _cursors(ours, theirs, told)
-        _acknowledgements(ours, theirs, told)
+        _decisions(ours, theirs, told)
         _build(theirs, told)
     return told
 
@@ -121,19 +121,16 @@ def _cursors(ours: Home, theirs: Home, told: Moved) -> None:
             told.cursors += sum(map(len, cursors.values()))
 
 
-def _acknowledgements(ours: Home, theirs: Home, told: Moved) -> None:
-    from pipelines.ask.acks import COLUMNS, TABLE
-
-    with ours.destination.control(ours, writes=False) as control:
-        if control is None or not control.has(TABLE):
-            return
-        rows = control.rows(f"SELECT consumer, event_key, processed_at FROM {TABLE}")
-    with theirs.destination.control(theirs, writes=True) as there:
-        assert there is not None
-        there.need(TABLE, COLUMNS)
-        for row in rows:
-            there.rows(f"INSERT INTO {TABLE} VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
-    told.acknowledgements = len(rows)
+def _decisions(ours: Home, theirs: Home, told: Moved) -> None:
+    """Acknowledgements, answers, what is watched, links: all that people and programs decided."""
+    with ours.destination.control(ours, writes=False) as here:
+        held = {t: control.dicts(here, t) for t in control.TABLES if here is not None and here.has(t)}
+    with control.writing(theirs) as there:
+        for table, rows in held.items():
+            for row in rows:
+                columns, marks = ", ".join(row), ", ".join("?" * len(row))
+                there.rows(f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING", [*row.values()])
+            told.decisions += len(rows)
 
 
 def _build(theirs: Home, told: Moved) -> None:
