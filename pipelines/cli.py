@@ -28,6 +28,7 @@ COMMANDS = {
     "unlink": "pipelines.ask.follow:unlink",
     "reset": "pipelines.reset:reset",
     "move": "pipelines.move:move",
+    "index": "pipelines.ask.index:index",
     "verify": "pipelines.ask.verify:verify",
     "sql": "pipelines.ask.sql:sql",
     "commands": "pipelines.ask.commands:commands",

@@ -3,6 +3,7 @@ them, so that it outlives every rebuild; with the embedded file in control.sqlit
 the same for all of them.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +17,7 @@ __all__ = ["TABLES", "dicts", "now", "writing"]
 
 TABLES = {
     "acknowledgements": "consumer TEXT NOT NULL, event_key TEXT NOT NULL, processed_at TEXT NOT NULL,"
-    " PRIMARY KEY (consumer,event_key)",
+    " PRIMARY KEY (consumer, event_key)",
     "answers": "token TEXT PRIMARY KEY, source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL,"
     " parent_key TEXT NOT NULL, parent_kind TEXT NOT NULL, parent_number INTEGER NOT NULL, thread TEXT, event_key TEXT,"
     " said_key TEXT, command_key TEXT, body TEXT NOT NULL, resolves INTEGER NOT NULL, status TEXT NOT NULL,"
@@ -43,7 +44,7 @@ def writing(home: Home) -> Iterator[Control]:
 
 def dicts(decided: Control, table: str, where: str = "", values: Sequence[Any] = ()) -> list[dict[str, Any]]:
     """Rows of one of the tables, by the names of its columns."""
-    names = [column.split()[0] for column in TABLES[table].split(", ") if column.split()[0].islower()]
+    names = re.findall(r"(\w+) (?:TEXT|INTEGER|BIGINT)", TABLES[table])
     found = decided.rows(f"SELECT {', '.join(names)} FROM {table} {where}", values)
     return [dict(zip(names, row, strict=True)) for row in found]
 

@@ -19,7 +19,7 @@ from pipelines.making import SPARING
 from pipelines.settings import landed_tables
 from pipelines.warehouse import Home, as_dicts
 
-__all__ = ["Documented", "document"]
+__all__ = ["Documented", "document", "index_all"]
 
 log = logging.getLogger("earshot.documents")
 
@@ -67,12 +67,32 @@ def _document(
     with home.destination.building(home, config) as connection:
         due = models.regenerate(connection, landed_tables(), None if anew else only, is_shared=is_shared)
         done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
-        try:
-            _index(home, connection, done, due, only, compare or anew)
-        except Unreadable as error:
-            log.warning("%s is damaged (%s); it is made anew", home.search, error)
-            _index(home, connection, done, due, only, compare or anew, anew=True)
+        if home.shard.is_all:
+            _indexed(home, connection, done, due, only, compare or anew)
+        else:  # a part of the words would find a part of what was said: `earshot index`, where people search
+            done.is_complete = only is None
     return done
+
+
+def index_all(home: Home) -> int:
+    """The full text of all documents that are published, where no run of this machine made it; how many changed."""
+    done = Documented()
+    home.create()
+    with home.destination.published(home) as connection:
+        if connection is not None:
+            _indexed(home, connection, done, [], None, compare=True)
+    return done.indexed
+
+
+def _indexed(
+    home: Home, connection: duckdb.DuckDBPyConnection, done: Documented, due: list[str],
+    only: Collection[str] | None, compare: bool,
+) -> None:  # fmt: skip
+    try:
+        _index(home, connection, done, due, only, compare)
+    except Unreadable as error:
+        log.warning("%s is damaged (%s); it is made anew", home.search, error)
+        _index(home, connection, done, due, only, compare, anew=True)
 
 
 def _index(

@@ -104,7 +104,7 @@ class Making:
         """Documents and their index: of what was touched, of these alone, or of all where something was left undone."""
         from pipelines.index import is_current
 
-        left = self.had_undocumented or not is_current(self.home.search)
+        left = self.had_undocumented or (self.home.shard.is_all and not is_current(self.home.search))
         if not self.options.docs or not (self.is_due or left):
             return
         from pipelines.documents import document

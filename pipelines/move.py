@@ -36,8 +36,7 @@ class NotEmpty(Exception):
 class Moved:
     rows: dict[str, int] = field(default_factory=dict)  # by landed table
     cursors: int = 0
-    acknowledgements: int = 0
-    decisions: int = 0  # answers, what is watched, links
+    decisions: int = 0
     events: int = 0
 
 
@@ -62,8 +61,7 @@ def move(name: str) -> None:
         sys.exit(_said(str(error), FAILED))
     click.echo(
         f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors,"
-        f" {told.acknowledgements:,} acknowledgements,"
-        f" {told.decisions:,} other decisions; {told.events:,} events are there now.\n"
+        f" {told.decisions:,} acknowledgements and the like; {told.events:,} events are there now.\n"
         f'Go on there:  [earshot] destination = "{name}" in .dlt/config.toml, or EARSHOT__DESTINATION={name}'
     )
 
@@ -124,16 +122,15 @@ def _cursors(ours: Home, theirs: Home, told: Moved) -> None:
 
 
 def _decisions(ours: Home, theirs: Home, told: Moved) -> None:
-    """Acknowledgements, answers, what is watched and linked."""
-    with control.writing(ours) as here:
-        held = {table: control.dicts(here, table) for table in control.TABLES}
+    """Acknowledgements, answers, what is watched, links: all that people and programs decided."""
+    with ours.destination.control(ours, writes=False) as here:
+        held = {t: control.dicts(here, t) for t in control.TABLES if here is not None and here.has(t)}
     with control.writing(theirs) as there:
         for table, rows in held.items():
             for row in rows:
-                places = f"({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
-                there.rows(f"INSERT INTO {table} {places} ON CONFLICT DO NOTHING", [*row.values()])
-    told.acknowledgements = len(held["acknowledgements"])
-    told.decisions = sum(map(len, held.values())) - told.acknowledgements
+                columns, marks = ", ".join(row), ", ".join("?" * len(row))
+                there.rows(f"INSERT INTO {table} ({columns}) VALUES ({marks}) ON CONFLICT DO NOTHING", [*row.values()])
+            told.decisions += len(rows)
 
 
 def _build(theirs: Home, told: Moved) -> None:
@@ -142,7 +139,6 @@ def _build(theirs: Home, told: Moved) -> None:
 
     with theirs.destination.building(theirs, {}) as connection:
         mirror.prepare(connection, [])
-        mirror.mirror_decisions(connection, theirs)
         models.build(connection, landed_tables(), anew=True, is_shared=theirs.destination.is_shared)
         models.regenerate(connection, landed_tables(), is_shared=theirs.destination.is_shared)
         count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()

@@ -84,6 +84,10 @@ def test_readers_ask_what_they_ask_of_a_file(ask: Any) -> None:
     assert "read-only" in ask("sql", "DELETE FROM feedback.events", code=2).output
     for query in ("FROM read_text('/etc/hostname')", "ATTACH 'other.db' AS other"):
         assert "disabled by configuration" in ask("sql", query, code=2).output
+    assert "NOTHING_YET" in ask("search", "aria", "--json", code=1).output
+    assert json.loads(ask("index", "--json").stdout)["data"]["indexed"] > 100
+    assert json.loads(ask("index", "--json").stdout)["data"] == {"indexed": 0}
+    assert json.loads(ask("search", "aria", "--json").stdout)["data"]
     told = json.loads(ask("status", "--json").stdout)["data"]
     assert [row["status"] for row in told["runs"]][:2] == ["done", "done"] and told["events"] == 977
 
@@ -123,7 +127,7 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     acknowledge(ours, "bot", [before[0]])
     target = place("postgres" if "Postgres" in type(there.destination).__name__ else "ducklake", server, tmp_path)
     told = moved(ours, target)
-    assert (told.events, told.acknowledgements) == (951, 1) and told.cursors > 40
+    assert (told.events, told.decisions) == (951, 1) and told.cursors > 40
     assert differences(ours, target, ("feedback.events", "feedback.threads", "feedback.diff_notes")) == {}
     with target.destination.looking(target) as connection:
         assert connection.execute(key).fetchone() == before
