@@ -22,6 +22,10 @@ SELECT * FROM (VALUES
     (4, 'a', 'Adam', NULL, '["quote\\"d"]', '9', true)
 ) AS t (n, k, who, said_at, labels, id, flag)
 """
+LOADS = """
+CREATE OR REPLACE TABLE loads AS SELECT l AS _dlt_load_id FROM (VALUES ('2.5'), ('10.1'), ('3'), ('2.5'), ('2.5')) AS t (l);
+CREATE OR REPLACE TABLE nothing AS SELECT _dlt_load_id FROM loads WHERE false
+"""
 QUESTIONS = {
     "the value of the least, where it is null": "SELECT k, arg_min(who, n), arg_max(who, n) FROM said GROUP BY k ORDER BY k",
     "the value of the least, by several": """
@@ -52,6 +56,9 @@ QUESTIONS = {
     "a hash of words": "SELECT md5(coalesce(who, '') || chr(10) || k) FROM said ORDER BY n",
     "one of these": "SELECT n FROM said WHERE list_contains(?, k) ORDER BY n",
     "all of these, one by one": "SELECT n FROM said WHERE k IN (SELECT unnest(?)) ORDER BY n",
+    "the loads of two tables": """
+        SELECT load_id FROM (SELECT DISTINCT _dlt_load_id AS load_id FROM loads
+        UNION SELECT DISTINCT _dlt_load_id AS load_id FROM nothing) AS found WHERE load_id NOT IN ('3') ORDER BY load_id""",
     "none of no list": "SELECT n FROM said WHERE k IN (SELECT unnest(?)) OR list_contains(?, k)",
     "distinct or null": "SELECT who IS DISTINCT FROM 'adam', flag IS NOT TRUE, who IS NOT DISTINCT FROM NULL FROM said ORDER BY n",
     "versions numbered": """
@@ -74,6 +81,7 @@ def postgres(server: Cluster) -> Iterator[PostgresSession]:
     )
     session.execute(SAID.replace("CREATE OR REPLACE TABLE said AS", "INSERT INTO told"))
     session.execute("CREATE OR REPLACE TABLE said AS SELECT * FROM told")
+    session.execute(LOADS)
     yield session
     session.close()
 
@@ -83,6 +91,7 @@ def embedded() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.execute(SAID)
+        connection.execute(LOADS)
         yield connection
 
 

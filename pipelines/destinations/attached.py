@@ -4,6 +4,7 @@ DuckDB reaches them with extensions. They come from a package where one is insta
 itself keeps them.
 """
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -45,10 +46,14 @@ def load_extension(connection: "duckdb.DuckDBPyConnection", name: str) -> None:
 
 @contextmanager
 def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A DuckDB of nothing, to attach others to. Its scanners keep few connections open: a server has only so many."""
+    """A DuckDB of nothing, to attach others to; what does not fit into memory goes to the system's place for that."""
     import duckdb
 
-    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": "false",
+        "temp_directory": tempfile.gettempdir(),
+    }
+    with duckdb.connect(config=config) as connection:
         yield connection
 
 

@@ -57,6 +57,7 @@ class Postgres:
 
         return postgres(
             str(self.address.url), supports_transactions=True, preferred_loader_file_format="parquet",
+            loader_parallelism_strategy="sequential",  # side by side is no faster, and takes more memory
             staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
         )  # fmt: skip
 
@@ -103,6 +104,14 @@ class Postgres:
 
     @contextmanager
     def looking(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
+        with self._attached(home) as connection:
+            connection.execute("SET threads = 1")  # beside a run that holds rows: every thread has buffers of its own
+            connection.execute("SET memory_limit = '128MiB'")
+            connection.execute("SET preserve_insertion_order = false")
+            yield connection
+
+    @contextmanager
+    def _attached(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
         with in_memory() as connection:
             self.attach(connection, home, "earshot", read_only=True)
             connection.execute("USE earshot")
@@ -143,7 +152,7 @@ class Postgres:
 
     @contextmanager
     def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
-        with self.looking(home) as connection:
+        with self._attached(home) as connection:
             if not connection.execute(BUILT).fetchone():
                 yield None
                 return

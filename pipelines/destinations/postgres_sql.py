@@ -17,6 +17,16 @@ __all__ = ["spoken", "translated"]
 
 STAMPS = {"%Y": "YYYY", "%m": "MM", "%d": "DD", "%H": "HH24", "%M": "MI", "%S": "SS"}
 MARK = "\x01"  # stands for a value until all is written
+LOADS = "SELECT DISTINCT _dlt_load_id AS load_id FROM "
+# the loads of a table by its index, from one to the next: Postgres would read all its rows to find the few
+SKIPPING = """
+(WITH RECURSIVE known AS (
+    (SELECT _dlt_load_id AS load_id FROM {0} ORDER BY _dlt_load_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT _dlt_load_id FROM {0} WHERE _dlt_load_id > known.load_id ORDER BY _dlt_load_id LIMIT 1)
+    FROM known WHERE NOT known.load_id IS NULL
+) SELECT load_id FROM known WHERE NOT load_id IS NULL)
+"""
 WHOLE_LIST = "'$[*]'"
 
 
@@ -120,6 +130,9 @@ def _put_right(tree: exp.Expr) -> exp.Expr:
     for number, node in enumerate(tree.find_all(exp.Subquery)):
         if isinstance(node.parent, exp.From | exp.Join) and not node.alias:  # Postgres 15 wants a name for each
             node.set("alias", exp.TableAlias(this=exp.to_identifier(f"part_{number}")))
+    for select in list(tree.find_all(exp.Select)):
+        if select.args.get("distinct") and select.sql(dialect="duckdb").startswith(LOADS):
+            select.replace(sqlglot.parse_one(SKIPPING.format(select.find(exp.Table)), dialect="postgres"))
     if isinstance(tree, exp.Create):
         for column in tree.find_all(exp.ColumnDef):
             if column.kind is not None and column.kind.is_type("varchar", "text"):
