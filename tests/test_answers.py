@@ -167,12 +167,12 @@ def only_the_first(speaker: Speaker) -> None:
 
 
 STEPS = [  # of one answer, in their order
-    ("pipelines.outbox:_planned", "before"),
-    ("pipelines.outbox:_planned", "after"),
+    ("pipelines.outbox:planned", "before"),
+    ("pipelines.outbox:planned", "after"),
     ("sources.http:Api.send", "before"),
     ("sources.github_answer:written", "before"),
-    ("pipelines.outbox:_proof", "before"),
-    ("pipelines.outbox:_row", "before"),
+    ("pipelines.delivery:_proof", "before"),
+    ("pipelines.outbox:row_of", "before"),
 ]
 
 
@@ -234,7 +234,7 @@ def test_a_crowd_between(speaker: Speaker) -> None:
     repo = speaker.app.world.names[REPO]
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("pipelines.outbox:_proof", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
     for n in range(250):
         repo.edit_comment(min(repo.comments.rows), f"edited {n}")
         repo.comment(1, "liu", f"{n}")
@@ -295,7 +295,7 @@ def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known
     with speaking(tmp_path, heard, world) as speaker:
         world.advance(years * 365 * 86400)
         words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
-        assert speaker.killed_saying("pipelines.outbox:_proof", *words).code == -signal.SIGKILL
+        assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
         with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as control, control:
             if not is_known:
                 control.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")
@@ -419,7 +419,7 @@ def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
     """Killed between the POST and its answer, and nobody asks again: the run that reads it settles it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("pipelines.outbox:_proof", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
     assert speaker.outbox()[1]["status"] == "planned"
     assert speaker.quick().code == 0
     assert speaker.outbox()[1]["status"] == "observed"

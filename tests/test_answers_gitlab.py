@@ -10,14 +10,19 @@ from typing import Any
 import httpx
 import pytest
 
+from pipelines.delivery import Sent, deliver
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Bent, Request
+from pipelines.destinations.postgres import Postgres
 from pipelines.marks import said_key, tokens
-from pipelines.outbox import Letter, Refused, Sent, deliver
+from pipelines.outbox import Letter, Refused
+from pipelines.warehouse import Home
 from sources.config import Secret
 from sources.gitlab import Gitlab, GitlabConfig
 from sources.http import connect
+from tests.elsewhere import place
+from tests.servers import Cluster
 from tests.story import NOW
 from tests.synced import GitLabDesk, gitlab_desk
 
@@ -46,6 +51,11 @@ class Table:
     thread: str
 
     def say(self, body: str, thread: str | None = None, kind: str = "merge_request", **more: Any) -> Sent:
+        return asyncio.run(self.delivered(self.desk.home, body, thread, kind, **more))
+
+    async def delivered(
+        self, home: Home, body: str, thread: str | None = None, kind: str = "merge_request", **more: Any
+    ) -> Sent:
         config = GitlabConfig(
             api_url="http://gitlab.test", write_token=Secret("bot-token"), projects=["lantern/console"]
         )
@@ -53,7 +63,7 @@ class Table:
             more.pop("token", "t"), "gitlab", str(self.project.id), "lantern/console",
             f"gitlab:{self.project.id}:{'!' if kind == 'merge_request' else '#'}1", kind, 1, body, thread, **more,
         )  # fmt: skip
-        return asyncio.run(deliver(self.desk.home, Writable(Gitlab(config), self.desk.app), letter, timeout=TIMEOUT))
+        return await deliver(home, Writable(Gitlab(config), self.desk.app), letter, timeout=TIMEOUT)
 
     @property
     def notes(self) -> list[Any]:
@@ -170,3 +180,18 @@ def test_a_note_that_becomes_a_thread_says_nothing_new(table: Table) -> None:
     assert later != asked and (same, status) == (key, "answered")
     thread = note.discussion.id
     assert not table.say("Deployed.", thread, event_key=later, said_key=said_key(later)).is_new
+
+
+def test_two_machines_with_one_outbox(table: Table, server: Cluster, tmp_path: Path) -> None:
+    """Each its own directory, one server: at the same moment the same token is said once, and both know of it."""
+    first = place("postgres", server, tmp_path / "one")
+    second = Home(tmp_path / "two", Postgres(first.destination.address))  # type: ignore[attr-defined]
+    table.desk.app.switches.latency = 0.1
+
+    async def both() -> list[Sent]:
+        return await asyncio.gather(*(table.delivered(home, "Good.") for home in (first, second)))
+
+    found = asyncio.run(both())
+    assert sorted(sent.is_new for sent in found) == [False, True]
+    assert len({sent.row["remote_id"] for sent in found}) == 1
+    assert len([note for note in table.notes if tokens(note.body)]) == 1

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.delivery import worded
 from pipelines.marks import TOKEN, Command, commands, marker, tokens
-from pipelines.outbox import Letter, worded
+from pipelines.outbox import Letter
 
 SAID = [
     ("/earshot retry", [Command("/earshot retry", "retry")]),

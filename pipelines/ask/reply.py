@@ -22,7 +22,8 @@ from pipelines.screen import safe
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from pipelines.outbox import Letter, Sent
+    from pipelines.delivery import Sent
+    from pipelines.outbox import Letter
 
 __all__ = ["reply"]
 
@@ -136,7 +137,7 @@ def _connected(letter: "Letter") -> Any:
 
 
 def _dry(letter: "Letter") -> Answer:
-    from pipelines.outbox import check, worded
+    from pipelines.delivery import check, worded
 
     connected = _connected(letter)
     check(letter, connected.source.answers)
@@ -155,7 +156,7 @@ def _dry(letter: "Letter") -> Answer:
 
 
 def _send(letter: "Letter") -> Answer:
-    from pipelines.outbox import deliver
+    from pipelines.delivery import deliver
 
     connected = _connected(letter)
     if not connected.source.answers.write_headers:

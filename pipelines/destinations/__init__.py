@@ -95,6 +95,9 @@ class Destination(Protocol):
     def control(self, home: "Home", *, writes: bool) -> AbstractContextManager["Control | None"]:
         """Where people and consumers write between runs, the same for all of them; one transaction."""
 
+    def claim(self, home: "Home", name: str) -> AbstractContextManager[bool]:
+        """Whether this machine alone is at work on something of this name, for as long as the block lasts."""
+
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         """All of it as the database `name` of a DuckDB connection."""
 

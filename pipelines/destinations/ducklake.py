@@ -175,6 +175,9 @@ class DuckLake:
     def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
         return on_server(self.catalog)
 
+    def claim(self, home: "Home", name: str) -> AbstractContextManager[bool]:
+        return self.server.claim(name)
+
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         attach(connection, self.catalog, self.storage, name, read_only=read_only)
 

@@ -163,6 +163,9 @@ class Postgres:
     def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
         return on_server(self.address)
 
+    def claim(self, home: "Home", name: str) -> AbstractContextManager[bool]:
+        return self.server.claim(name)
+
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         load_extension(connection, "postgres_scanner")
         more = " ".join(f"{key}={value}" for key, value in self.address.query)

@@ -13,18 +13,20 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import pendulum
 
-from pipelines.destinations.errors import LandingError, Locked
+from pipelines.destinations.errors import LandingError, Locked, Unavailable
 from pipelines.sharding import Shard
 from sources.config import ConfigError, Secret
 
 __all__ = ["Address", "Server"]
 
-RUNNERS, STEPS = 0x65617273, 0x65617274  # classes of advisory locks: who runs, what may not overlap
+# classes of advisory locks: who runs, what may not overlap, who is at work on a name
+RUNNERS, STEPS, NAMES = 0x65617273, 0x65617274, 0x65617276
 TURNSTILE, ROWS = 0, 1  # of STEPS
 MOST_SHARDS = 1000
 QUERY = ("host", "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout")
@@ -145,6 +147,25 @@ class Server:
                     cursor.execute(f"SELECT pg_advisory_unlock{shared}(%s, %s)", (STEPS, ROWS))
             except psycopg2.Error:
                 self.guard.close()  # the lock went with the connection
+
+    @contextmanager
+    def claim(self, name: str) -> Iterator[bool]:
+        """Goes with its connection, like the rest."""
+        import psycopg2
+
+        key = int.from_bytes(blake2b(name.encode(), digest_size=4).digest(), signed=True)
+        try:
+            connection = self.address.connect("earshot reply")
+            connection.autocommit = True
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", (NAMES, key))
+                is_ours = bool(cursor.fetchone()[0])
+        except psycopg2.Error as error:
+            raise Unavailable(f"{self.address}: {self.address.safe(_first(error))}") from None
+        try:
+            yield is_ours
+        finally:
+            connection.close()
 
     def _refuse_others(self, cursor: Any, shard: Shard) -> None:
         cursor.execute(HELD, (RUNNERS,))
