@@ -101,6 +101,10 @@ def _index(
 ) -> None:  # fmt: skip
     with opened(home.search, anew=anew) as index:
         compare = compare or index.is_new
+        if index.is_new and only is None:  # nothing in it differs from anything
+            done.indexed = index.replace(as_dicts(connection.execute(ROWS.format(which="true")), AT_ONCE), ())
+            done.is_complete = True
+            return
         keys = list(only) if only is not None else _differing(connection, index) if compare else due
         gone = set(keys) - _hashes(connection, keys).keys()
         these = ASKED if home.destination.is_shared else BY_ROW

@@ -30,6 +30,7 @@ class Intake:
     pending: list[Batch] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     packages: int = 0
+    _waiting: int = 0  # rows
     _kept: set[str] = field(default_factory=set)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -38,9 +39,10 @@ class Intake:
         """Readers that are too fast wait here while a full chunk is landed."""
         await self._keep(batch)
         self.pending.append(batch)
-        if self._waiting() >= self.chunk_rows:
+        self._waiting += batch.size
+        if self._waiting >= self.chunk_rows:
             async with self._turn:
-                if self._waiting() >= self.chunk_rows:
+                if self._waiting >= self.chunk_rows:
                     await self._land()
 
     async def land(self) -> None:
@@ -50,6 +52,7 @@ class Intake:
             if not self.landing.is_shaped() or any(_is_news(batch, saved) for batch in self.pending):
                 await self._land()
             self.pending.clear()
+            self._waiting = 0
 
     def keep_raw(self) -> None:
         """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""
@@ -66,7 +69,7 @@ class Intake:
         batch.payloads.clear()
 
     async def _land(self) -> None:
-        batches, self.pending = self.pending, []
+        batches, self.pending, self._waiting = self.pending, [], 0
         assert self.reading is not None
         self.keep_raw()
         if any(batch.size for batch in batches):  # cursors alone show readers nothing new
@@ -78,9 +81,6 @@ class Intake:
         for table, count in news:
             self.rows[table] = self.rows.get(table, 0) + count
         self.landed(sum(self.rows.values()))
-
-    def _waiting(self) -> int:
-        return sum(batch.size for batch in self.pending)
 
 
 def _is_news(batch: Batch, saved: Mapping[str, Mapping[str, object]]) -> bool:

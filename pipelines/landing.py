@@ -146,7 +146,9 @@ class Landing:
             if self.pipeline.has_pending_data:
                 self.pipeline.abort_packages()
             said = self.home.destination.safe(str(cause).splitlines()[0])
-            raise LandingError(f"loading {self.source} failed: {said:.300}") from None
+            error = LandingError(f"loading {self.source} failed: {said:.300}")
+            error.is_torn = True
+            raise error from None
 
     def _resources(self) -> dict[str, Any]:
         with self.pipeline.managed_state() as state:

@@ -67,8 +67,9 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                 async with ledger.beating(run_id):
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
                     making = run.making(report)
-                    await making.make()
-                    run.rule_out(report)
+                    if not run.is_torn:
+                        await making.make()
+                        run.rule_out(report)
                     lock.close()
                     await making.embed()
                     watch.at("done")
@@ -97,6 +98,7 @@ class Run:
     worker: ThreadPoolExecutor
     watch: Watch
     landings: "dict[str, Landing]" = field(default_factory=dict)
+    is_torn: bool = False  # a landing broke off: half a package is not for readers
 
     async def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """A job in the one thread that may touch dlt and DuckDB."""
@@ -121,7 +123,9 @@ class Run:
         try:
             return await self.read_source(connected)
         except LandingError as error:
-            problem = Problem("*", "landing", "LANDING_FAILED", str(error))
+            self.is_torn = self.is_torn or error.is_torn
+            told = "; readers keep the last state until a run has repaired it" if error.is_torn else ""
+            problem = Problem("*", "landing", "LANDING_FAILED", f"{error}{told}")
         except Exception as error:
             log.exception("%s failed", name)
             problem = Problem("*", "reading", "INTERNAL", f"{type(error).__name__}: {error}"[:300])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["QUICKLY", "Home", "LandingError", "Locked", "PublishError", "as_dicts", "copied"]
 
-# for few rows: text of all rows around them is written as it is, in half the time; runs over lists compress it again
+# for few rows: text of all rows around them is written as it is, in half the time; runs over lists compress theirs
 QUICKLY = "SET disabled_compression_methods = 'fsst'"
 
 

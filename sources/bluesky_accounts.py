@@ -42,6 +42,7 @@ class Account:
     profile: Json | None = None  # as it is now, where it was asked for
     taken_by: str | None = None  # who holds the configured handle now, if that is somebody else
     told: Json = field(default_factory=dict)  # who they are, as last landed
+    _met: Json | None = None  # what of theirs was last looked at
 
     @property
     def state(self) -> Json:
@@ -61,8 +62,8 @@ class Account:
         }  # fmt: skip
 
     def meet(self, author: Json) -> None:
-        if author.get("did") == self.did:
-            self.told = identity(author)
+        if author.get("did") == self.did and author != self._met:  # the same in most items of a feed
+            self.told, self._met = identity(author), author
 
 
 def called(name: str) -> str:

@@ -103,6 +103,8 @@ def normal(url: str) -> str:
 
 def _links(record: Json, embed: Json) -> Iterator[Row]:
     """Of the text's facets, then of the card; a page that is linked twice is one link."""
+    if not embed and not record.get("facets"):
+        return
     external = next((_inner(part, "external") for part in (embed, _inner(embed, "media")) if "external" in part), {})
     said: list[tuple[str, str | None]] = [(url, None) for url in _features(record, "link", "uri")]
     if isinstance(external.get("uri"), str):
@@ -117,6 +119,8 @@ def _links(record: Json, embed: Json) -> Iterator[Row]:
 
 
 def _images(embed: Json, view: Json) -> Iterator[Row]:
+    if not embed:
+        return
     media, shown = _inner(embed, "media") or embed, _inner(view, "media") or view
     urls = [one.get("fullsize") if isinstance(one, dict) else None for one in _listed(shown, "images")]
     for n, image in enumerate(_listed(media, "images")):
@@ -134,6 +138,8 @@ def _tags(record: Json) -> Iterator[str]:
 
 
 def _features(record: Json, kind: str, name: str) -> Iterator[str]:
+    if not record.get("facets"):
+        return
     for facet in _listed(record, "facets"):
         for feature in _listed(facet, "features") if isinstance(facet, dict) else ():
             if isinstance(feature, dict) and feature.get("$type") == f"app.bsky.richtext.facet#{kind}":
@@ -144,11 +150,15 @@ def _features(record: Json, kind: str, name: str) -> Iterator[str]:
 
 def _quoted(embed: Json) -> str | None:
     """`record` is the quote itself, or holds it where the post has pictures too."""
+    if not embed:
+        return None
     record = _inner(embed, "record")
     return maybe(text, record.get("uri") or _inner(record, "record").get("uri"))
 
 
 def _labels(labelled: Json) -> list[str]:
+    if not labelled.get("labels"):
+        return []
     return sorted({str(one.get("val")) for one in _listed(labelled, "labels") if isinstance(one, dict)})
 
 

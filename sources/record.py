@@ -169,6 +169,7 @@ def event_key(source: str, kind: str, scope: str, id_: object, version_: str) ->
     return ":".join(_quoted(str(part)) for part in (source, kind, scope, id_, version_))
 
 
+@lru_cache(4096)  # most parts are those of the key before
 def _quoted(part: str) -> str:
     """Colons and whatever is no plain character percent-encoded. Most parts hold nothing worse than colons."""
     return part.replace(":", "%3A") if _PLAIN.fullmatch(part) else quote(part, safe="-._~/@+")

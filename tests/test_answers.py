@@ -294,11 +294,13 @@ def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known
     world, _ = spoken_world()
     with speaking(tmp_path, heard, world) as speaker:
         world.advance(years * 365 * 86400)
-        if not is_known:
-            with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as ledger, ledger:
-                ledger.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")
-        speaker.app.switches.fault = once(LOST["connection"])
-        assert speaker.say("reply", "--issue", "1", "--body", "On it.", "--token", "t").code == 0
+        words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+        assert speaker.killed_saying("pipelines.outbox:_proof", *words).code == -signal.SIGKILL
+        with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as control, control:
+            if not is_known:
+                control.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")
+            control.execute("UPDATE answers SET attempted_at = '2026-01-01T00:00:00Z'")  # no longer on its way
+        assert speaker.say(*words).code == 0
         assert answers(speaker) == ["t"] and posts(speaker) == 1
 
 

@@ -323,3 +323,34 @@ def test_requests_are_counted_by_surface(read: Desk) -> None:
     counted = read.sql("SELECT sum(requests) FROM ops.requests WHERE run_id = 2")
     assert counted == [(len(read.app.log),)]
     assert read.one("SELECT sum(replayed) FROM ops.requests WHERE run_id = 2") > 0
+
+
+def test_half_a_package_is_not_for_readers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A landing that breaks off between its tables: readers keep what they had, whole, until a run has repaired it."""
+    from dlt.destinations.impl.duckdb.duck import DuckDbCopyJob
+
+    world = GitHubWorld(NOW)
+    repo = world.add_repo("lantern/lantern")
+    number = repo.open_issue("liu", "Slow start", "")
+    here = desk(tmp_path, world)
+    assert here.run().exit_code == 0
+    copy = DuckDbCopyJob.run
+
+    def fails_on_comments(job: DuckDbCopyJob) -> None:
+        if "issue_comments" in job._file_path:
+            raise OSError("no room")
+        copy(job)
+
+    for said, broken in (("Any news?", True), ("Hello?", False)):
+        world.advance(60)
+        repo.edit_issue(number, title=f"Slow start: {said}")
+        repo.comment(number, "liu", said)
+        with monkeypatch.context() as patch:
+            if broken:
+                patch.setattr(DuckDbCopyJob, "run", fails_on_comments)
+            report = here.run()
+        assert report.exit_code == (1 if broken else 0)
+        titles = here.sql("SELECT title FROM feedback.parents")
+        assert titles == [("Slow start",)] if broken else [("Slow start: Hello?",)]
+    assert "readers keep" in str(here.sql("SELECT message FROM ops.failures"))
+    here.judge()

@@ -10,6 +10,8 @@ class Locked(Exception):
 class LandingError(Exception):
     """Rows could not be loaded; nothing of them counts, the next run reads them again."""
 
+    is_torn = False  # some of a package's tables may have been loaded, and others not
+
 
 class PublishError(Exception):
     """Readers could not be given the new state; they keep the old one, the next run publishes."""
