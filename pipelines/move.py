@@ -5,15 +5,16 @@ over there asks for what is new since, and for nothing else. All of it is one tr
 moved nothing and can be begun again. The file stays where it is.
 """
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pipelines import control
+from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.destinations.choice import DEFAULT, destination
 from pipelines.destinations.errors import LandingError, Locked, Unavailable
 from pipelines.settings import landed_tables, load
@@ -22,9 +23,12 @@ from pipelines.whereabouts import home_of
 from sources.config import ConfigError
 from sources.record import Table
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 __all__ = ["Moved", "NotEmpty", "move", "moved"]
 
-FAILED, USAGE, HELD = 1, 2, 4
+HELD = 4
 ROOT, CHILD = ("_dlt_load_id", "_dlt_id"), ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 
 
@@ -42,28 +46,29 @@ class Moved:
 
 @click.command()
 @click.option("--to", "name", required=True, metavar="NAME", help="postgres or ducklake, as configured.")
-def move(name: str) -> None:
-    """Copy the warehouse file to another destination, with how far everything was read and what was acknowledged.
+@answering
+def move(name: str) -> Answer:
+    """Copy the warehouse file to another destination, with how far everything was read and what was decided.
 
     Then set `[earshot] destination`; the file stays as it is, for as long as you want it.
     """
+    settings, config = load(Path.cwd())
+    ours = home_of(Path.cwd(), settings, replace(config, shard=""), named=DEFAULT)
+    if name == DEFAULT or not ours.warehouse.exists():
+        raise ConfigError(f"there is no {ours.warehouse} to be moved" if name != DEFAULT else "it is there already")
     try:
-        settings, config = load(Path.cwd())
-        ours = home_of(Path.cwd(), settings, replace(config, shard=""), named=DEFAULT)
-        if name == DEFAULT or not ours.warehouse.exists():
-            raise ConfigError(f"there is no {ours.warehouse} to be moved" if name != DEFAULT else "it is there already")
         told = moved(ours, replace(ours, destination=destination(name, settings, Path.cwd())))
-    except ConfigError as error:
-        sys.exit(_said(str(error), USAGE))
     except Locked as error:
-        sys.exit(_said(str(error), HELD))
+        raise Refusal("LOCKED", str(error), "try again when it is done", HELD) from None
     except (LandingError, NotEmpty, Unavailable) as error:
-        sys.exit(_said(str(error), FAILED))
-    click.echo(
-        f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors,"
-        f" {told.decisions:,} acknowledgements and the like; {told.events:,} events are there now.\n"
-        f'Go on there:  [earshot] destination = "{name}" in .dlt/config.toml, or EARSHOT__DESTINATION={name}'
-    )
+        raise Refusal("FAILED", str(error)) from None
+
+    def show(console: "Console") -> None:
+        rows = f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors"
+        console.print(f"{rows}, {told.decisions:,} decisions; {told.events:,} events are there now.", soft_wrap=True)
+        console.print(f'Go on there:  [earshot] destination = "{name}" in .dlt/config.toml', soft_wrap=True)
+
+    return Answer(asdict(told), show)
 
 
 def moved(ours: Home, theirs: Home) -> Moved:
@@ -143,8 +148,3 @@ def _build(theirs: Home, told: Moved) -> None:
         models.regenerate(connection, landed_tables(), is_shared=theirs.destination.is_shared)
         count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()
         told.events = int(count[0]) if count else 0
-
-
-def _said(text: str, code: int) -> int:
-    click.echo(f"earshot: {text}", err=True)
-    return code

@@ -4,7 +4,6 @@ DuckDB reaches them with extensions. They come from a package where one is insta
 itself keeps them.
 """
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -46,14 +45,10 @@ def load_extension(connection: "duckdb.DuckDBPyConnection", name: str) -> None:
 
 @contextmanager
 def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
-    """A DuckDB of nothing, to attach others to; what does not fit into memory goes to the system's place for that."""
+    """A DuckDB of nothing, to attach others to. No `temp_directory`: readers may reach all that is in it."""
     import duckdb
 
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "temp_directory": tempfile.gettempdir(),
-    }
-    with duckdb.connect(config=config) as connection:
+    with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
         yield connection
 
 

@@ -4,13 +4,14 @@ Landed tables are made here before dlt fills them: text that compares by its byt
 can get past, and the indexes that keep a run's cost at what changed.
 """
 
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.destinations import Cursors
-from pipelines.destinations.attached import in_memory, load_extension, postgres_secret
+from pipelines.destinations.attached import in_memory, load_extension, postgres_secret, quoted
 from pipelines.destinations.control import Control, on_server
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import (
@@ -107,6 +108,7 @@ class Postgres:
         with self._attached(home) as connection:
             connection.execute("SET threads = 1")  # beside a run that holds rows: every thread has buffers of its own
             connection.execute("SET memory_limit = '128MiB'")
+            connection.execute(f"SET temp_directory = {quoted(tempfile.gettempdir())}")
             connection.execute("SET preserve_insertion_order = false")
             yield connection
 
