@@ -84,6 +84,6 @@ def test_narrowing_is_worked_out_once_for_the_same_models(
     """In whatever order a process has them: sets are ordered differently in each."""
     model = next(m for m in read_models() if m.kept_by)
     views = tuple((m.name, m.sql) for m in read_models() if not m.kept_by)
-    first = narrowing.narrowed(empty, model.name, model.sql, views, frozenset())
+    first = narrowing.narrowed(empty, model.name, model.sql, views, frozenset(), by_row=True)
     monkeypatch.setattr(narrowing, "_narrowed", lambda *_: 1 / 0)
-    assert narrowing.narrowed(empty, model.name, model.sql, views[::-1], frozenset()) == first
+    assert narrowing.narrowed(empty, model.name, model.sql, views[::-1], frozenset(), by_row=True) == first
