@@ -77,7 +77,7 @@ def test_nothing_is_embedded_twice(home: Home) -> None:
 def test_not_after_a_full_run_either(gitlab: GitLabDesk) -> None:
     fake = Fake()
     first = gitlab.run(embedder=fake)
-    assert first.embedded == 6 and first.exit_code == 0
+    assert first.embedded == 7 and first.exit_code == 0
     count = len(fake.texts)
     assert gitlab.run(full=True, embedder=fake).embedded == 0 and len(fake.texts) == count
     assert "embed" not in gitlab.run(embedder=fake).timings_ms
@@ -148,7 +148,7 @@ def test_a_failing_embedder_fails_no_run(gitlab: GitLabDesk) -> None:
 
     with Ledger.open(gitlab.home.control) as ledger:
         assert [row["message"] for row in ledger.open_failures("embed")] == ["RuntimeError: no model today"]
-    assert gitlab.run(embedder=Fake("fake")).embedded == 6, "although nothing is new"
+    assert gitlab.run(embedder=Fake("fake")).embedded == 7, "although nothing is new"
     with Ledger.open(gitlab.home.control) as ledger:
         assert ledger.open_failures("embed") == []
 
