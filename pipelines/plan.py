@@ -16,12 +16,15 @@ from sources.reading import Source
 __all__ = ["plan"]
 
 SHOWN = 20  # places a source
-LATEST = 5  # runs that are looked at: what the cheapest of them asked is asked in any case
+LATEST = 5  # runs over everything that are looked at: what the cheapest of them asked is asked in any case
 ASKED = """
-WITH runs AS (SELECT DISTINCT run_id FROM requests WHERE source = ?1 ORDER BY run_id DESC LIMIT ?2)
+WITH latest AS (
+    SELECT DISTINCT asked.run_id FROM requests AS asked INNER JOIN runs AS run ON run.run_id = asked.run_id
+    WHERE asked.source = ?1 AND run.mode IN ('bulk', 'full', 'sweep') ORDER BY asked.run_id DESC LIMIT ?2
+)
 
-SELECT scope, surface, min(requests) AS requests, count(*) = (SELECT count(*) FROM runs) AS is_always
-FROM requests WHERE source = ?1 AND run_id IN (SELECT run_id FROM runs)
+SELECT scope, surface, min(requests) AS requests, count(*) = (SELECT count(*) FROM latest) AS is_always
+FROM requests WHERE source = ?1 AND run_id IN (SELECT run_id FROM latest)
 GROUP BY scope, surface ORDER BY scope, surface
 """
 

@@ -85,6 +85,18 @@ def test_a_dry_run_tells_and_does_nothing(tmp_path: Path) -> None:
         assert before.keys() <= project.files().keys()
 
 
+def test_a_dry_run_minds_runs_over_everything(tmp_path: Path) -> None:
+    """However often somebody read one repository alone in between."""
+    world, _ = small_world()
+    world.add_repo(OTHER)
+    with served(world, tmp_path, repos=(REPO, OTHER)) as project:
+        assert project.quick().code == project.quick().code == 0
+        for _ in range(6):
+            assert project.quick("-p", REPO).code == 0
+        (planned,) = orjson.loads(project.quick("--dry-run", "--json").out)["data"]["plan"]
+        assert planned["requests"] == len(project.quick().calls) == 10
+
+
 def test_a_dry_run_leaves_every_byte(tmp_path: Path) -> None:
     with served(small_world()[0], tmp_path) as project:
         assert project.quick().code == 0
