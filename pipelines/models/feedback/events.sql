@@ -3,7 +3,14 @@
 -- not null: source, kind, scope, parent_key, body, created_at, seen_at
 -- kept by: parent_key
 
-WITH ordered AS (
+WITH signed AS (                                          -- markers, and whose the answer is, where that is known
+    SELECT mark.event_key, answer.author
+    FROM staging.marks AS mark
+    LEFT JOIN ops.answers AS answer ON answer.token = mark.token
+    WHERE mark.kind = 'token'
+),
+
+ordered AS (
     SELECT
         said.*,
         row_number() OVER (
@@ -14,12 +21,8 @@ WITH ordered AS (
             ORDER BY coalesce(is_latest_told, false) DESC, updated_at DESC, seen_at DESC, version DESC
         ) AS versions_after,
         NOT EXISTS (SELECT 1 FROM ops.authors) OR lower(author) IN (SELECT login FROM ops.authors) AS is_author_asked,
-        event_key IN (
-            SELECT mark.event_key
-            FROM staging.marks AS mark
-            LEFT JOIN ops.answers AS answer ON answer.token = mark.token
-            WHERE mark.kind = 'token' AND (answer.author IS NULL OR answer.author = said.author)
-        ) AS is_own,
+        event_key IN (SELECT event_key FROM signed WHERE author IS NULL)
+        OR (event_key, coalesce(author, '')) IN (SELECT event_key, author FROM signed WHERE author IS NOT NULL) AS is_own,
         event_key IN (SELECT event_key FROM staging.marks WHERE kind = 'command') AS has_command
     FROM staging.said AS said
 )
