@@ -28,6 +28,7 @@ from pipelines.outbox import Letter
 from pipelines.warehouse import Home
 from sources.answering import Answering, Look, Said
 from sources.http import Api, Failure, Unsure
+from sources.record import instant
 
 __all__ = ["Sent", "check", "deliver", "worded"]
 
@@ -137,7 +138,7 @@ class _Delivery:
         """Looks now, and, if an attempt may still be on its way, once more when it cannot be."""
         if found := await self._found(row):
             return found
-        rest = 2 * self.timeout - (pendulum.now("UTC") - _instant(row["attempted_at"])).total_seconds()
+        rest = 2 * self.timeout - (pendulum.now("UTC") - instant(row["attempted_at"])).total_seconds()
         if row["is_over"] or not patient or rest <= 0:
             return None
         self.told(f"an earlier attempt may still arrive: waiting {rest:.0f} s before it is made again")
@@ -145,8 +146,8 @@ class _Delivery:
         return await self._found(row)
 
     async def _found(self, row: dict[str, Any]) -> Said | None:
-        since = _instant(row["unsure_from"] or row["planned_at"]).subtract(seconds=OVERLAP)
-        ahead = self.api.ahead if self.api.ahead is not None else self._ahead_last_time()
+        since = instant(row["unsure_from"] or row["planned_at"]).subtract(seconds=OVERLAP)
+        ahead = self.api.ahead if self.api.ahead is not None else clock_ahead(self.home, self.letter.source)
         look = await self._look(since.subtract(seconds=round(ahead)))
         if abs((self.api.ahead or 0) - ahead) > SKEW and not _carrying(look, self.letter.token):
             look = await self._look(since.subtract(seconds=round(self.api.ahead or 0)))
@@ -157,9 +158,6 @@ class _Delivery:
                 "run `earshot sync` more than five minutes after it was tried: it reads all; then say it again",
             )  # fmt: skip
         return found
-
-    def _ahead_last_time(self) -> float:
-        return clock_ahead(self.home, self.letter.source)
 
     async def _ours(self, carrying: list[Said]) -> Said | None:
         """Anybody can copy a marker: only what the token's owner says with it is our answer."""
@@ -208,9 +206,3 @@ def _carrying(look: Look, token: str) -> list[Said]:
 
 def _proof(said: Said) -> dict[str, object]:
     return {"remote_id": said.id, "url": said.url, "author": said.author, "code": None, "error": None}
-
-
-def _instant(text: str) -> DateTime:
-    parsed = pendulum.parse(text)
-    assert isinstance(parsed, DateTime)
-    return parsed

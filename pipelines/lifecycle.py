@@ -35,14 +35,15 @@ INSERT INTO links VALUES (?, ?, ?) ON CONFLICT (issue_key) DO UPDATE SET change_
 """
 
 
-def settle(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
-    """What was found closed or merged. It is not actionable for that already: nothing need be built again."""
+def settle(connection: duckdb.DuckDBPyConnection, home: Home) -> int:
+    """What was found closed or merged, and how many. It is not actionable for that already: nothing is built again."""
     over = connection.execute(OVER).fetchall()
     if over:
         with control.writing(home) as decided:
             for key, state in over:
                 settled = "UPDATE lifecycle SET state = ?, since_at = ? WHERE parent_key = ?"
                 decided.rows(settled, [state, control.now(), key])
+    return len(over)
 
 
 def put(home: Home, key: str, state: State, *, since: DateTime | None = None) -> None:

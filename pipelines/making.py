@@ -17,14 +17,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pendulum
 
 from pipelines import lifecycle, mirror, models, observed
 from pipelines.ledger import Ledger
+from pipelines.model_files import BUILT
 from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
 from pipelines.warehouse import QUICKLY, Home
 from sources.reading import Problem
-from sources.record import fingerprint
+from sources.record import fingerprint, instant
 
 if TYPE_CHECKING:
     from pipelines.embedders import Embedder
@@ -37,7 +39,6 @@ CHUNK_ROWS = 25_000
 MANY = 10_000  # rows
 # every thread has buffers of its own; what does not fit is spilled to disk
 SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "112MiB"}
-BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -56,6 +57,9 @@ class Options:
     embedder: "Embedder | None" = None  # None: nothing is embedded
     embed_seconds: float = 300.0
     quick: bool = False  # somebody waits for a few rows
+
+    def sweep_is_due(self, last: str) -> bool:
+        return pendulum.now("UTC") >= instant(last).add(seconds=int(self.sweep_hours * 3600))
 
 
 @dataclass
@@ -191,12 +195,11 @@ class Making:
             models.build(connection, landed_tables(), anew=self.anew is not None, is_shared=home.destination.is_shared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             self.ledger.note(self.run_id, **totals(report))
-            observed.observe(connection, home)
-            lifecycle.settle(connection, home)
+            if observed.observe(connection, home) + lifecycle.settle(connection, home):
+                mirror.mirror_decisions(connection, home)
             mirror.mirror(
                 connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code, str(home.shard)
             )
-            mirror.mirror_decisions(connection, home)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
             if self.anew:
                 home.destination.remember_made(connection, self.anew)

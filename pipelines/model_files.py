@@ -9,8 +9,9 @@ from pathlib import Path
 
 from sources.record import fingerprint
 
-__all__ = ["Model", "models_fingerprint", "read_models"]
+__all__ = ["BUILT", "Model", "models_fingerprint", "read_models"]
 
+BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 FOLDER = Path(__file__).parent / "models"
 SHARED = "kept by, where shared"
 

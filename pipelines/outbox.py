@@ -10,11 +10,12 @@ import hashlib
 import os
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipelines import control
+from pipelines.destinations.control import Control
 from pipelines.warehouse import Home
 from sources.answering import Address
 
@@ -76,7 +77,7 @@ def planned(home: Home, letter: Letter) -> dict[str, Any]:
     with control.writing(home) as outbox:
         places = ", ".join("?" * len(new))
         outbox.rows(f"INSERT INTO answers ({', '.join(new)}) VALUES ({places}) ON CONFLICT DO NOTHING", [*new.values()])
-        (row,) = control.dicts(outbox, "answers", "WHERE token = ?", [letter.token])
+        row = _row(outbox, letter.token)
     # a thread can get another name: a note that somebody replies to begins one
     is_the_same_event = letter.said_key is not None and row["said_key"] == letter.said_key
     same = ("source", "scope", "parent_key", "body", *(() if is_the_same_event else ("thread",)))
@@ -93,12 +94,16 @@ def note(home: Home, token: str, **columns: object) -> dict[str, Any]:
     heard = "" if "resolved_at" in columns else " AND status <> 'observed'"  # which a run knows better than we
     with control.writing(home) as outbox:
         outbox.rows(f"UPDATE answers SET {assignments} WHERE token = ?{heard}", [*columns.values(), token])
-    return row_of(home, token)
+        return _row(outbox, token)
 
 
 def row_of(home: Home, token: str) -> dict[str, Any]:
     with control.writing(home) as outbox:
-        (row,) = control.dicts(outbox, "answers", "WHERE token = ?", [token])
+        return _row(outbox, token)
+
+
+def _row(outbox: Control, token: str) -> dict[str, Any]:
+    (row,) = control.dicts(outbox, "answers", "WHERE token = ?", [token])
     return row
 
 
@@ -107,38 +112,40 @@ async def alone(home: Home, token: str, *, patience: float, told: Callable[[str]
     """The only process at work on this token: a lock on one byte of a file, at a place that the token names."""
     home.create()
     place = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=7).digest(), "big")
-    descriptor, until, is_waiting = os.open(home.path / "replies.lock", os.O_RDWR | os.O_CREAT, 0o600), None, False
+    descriptor = os.open(home.path / "replies.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        while True:
-            try:
-                fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-                break
-            except OSError:
-                until = until or time.monotonic() + patience
-                if time.monotonic() > until:
-                    raise Refused("LOCKED", f"another process is at work on {token}", AGAIN) from None
-                if not is_waiting:
-                    told("another process is at work on this token: waiting for it")
-                is_waiting = True
-                await asyncio.sleep(0.05)
-        async with _claimed(home, token, patience, told):
+        await _until(lambda: _locked(descriptor, place), "process", token, patience, told)
+        with ExitStack() as held:  # the only machine, too, where several share an outbox
+            await _until(lambda: _claimed(held, home, token), "machine", token, patience, told)
             yield
     finally:
         os.close(descriptor)
 
 
-@asynccontextmanager
-async def _claimed(home: Home, token: str, patience: float, told: Callable[[str], None]) -> AsyncIterator[None]:
-    """The only machine, too, where several share an outbox."""
+async def _until(
+    is_ours: Callable[[], bool], who: str, token: str, patience: float, told: Callable[[str], None]
+) -> None:
     until, is_waiting = time.monotonic() + patience, False
-    while True:
-        with home.destination.claim(home, token) as is_ours:
-            if is_ours:
-                yield
-                return
+    while not is_ours():
         if time.monotonic() > until:
-            raise Refused("LOCKED", f"another machine is at work on {token}", AGAIN)
+            raise Refused("LOCKED", f"another {who} is at work on {token}", AGAIN)
         if not is_waiting:
-            told("another machine is at work on this token: waiting for it")
+            told(f"another {who} is at work on this token: waiting for it")
         is_waiting = True
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.05)
+
+
+def _locked(descriptor: int, place: int) -> bool:
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+    except OSError:
+        return False
+    return True
+
+
+def _claimed(held: ExitStack, home: Home, token: str) -> bool:
+    with ExitStack() as tried:
+        is_ours = tried.enter_context(home.destination.claim(home, token))
+        if is_ours:
+            held.push(tried.pop_all())
+    return is_ours

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import pendulum
-
 from pipelines.making import Options
 from pipelines.screen import envelope, safe
 from pipelines.warehouse import Home
@@ -96,10 +94,7 @@ def _sweep(last: str | None, options: Options) -> str | None:
         return "sweep: asked for"
     if last is None or options.is_narrowed:
         return None
-    at = pendulum.parse(last)
-    assert isinstance(at, pendulum.DateTime)
-    due = at.add(seconds=int(options.sweep_hours * 3600))
-    return "sweep: due" if due <= pendulum.now("UTC") else None
+    return "sweep: due" if options.sweep_is_due(last) else None
 
 
 def _show(each: Planned) -> None:

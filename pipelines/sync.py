@@ -186,9 +186,7 @@ class Run:
         last = self.ledger.fact(f"swept {name}")
         if last is None or self.options.is_narrowed:  # what is due for all is not done by some
             return False
-        at = pendulum.parse(last)
-        assert isinstance(at, pendulum.DateTime)
-        return pendulum.now("UTC") >= at.add(seconds=int(self.options.sweep_hours * 3600))
+        return self.options.sweep_is_due(last)
 
     def _healed(self, name: str, reading: Reading) -> set[str]:
         """Of what was kept raw: what could be read now; and after reading all again, what is no longer there."""

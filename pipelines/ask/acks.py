@@ -48,21 +48,17 @@ def acknowledge(home: Home, consumer: str, keys: Iterable[str]) -> Acked:
 
 def acknowledged(home: Home, consumer: str) -> str:
     """The keys, as a JSON list that the database makes and DuckDB reads: Python need not look at each."""
-    try:
-        with home.destination.control(home, writes=False) as decided:
-            if decided is None or not decided.has(TABLE):
-                return "[]"
-            return decided.json_list(f"SELECT event_key AS value FROM {TABLE} WHERE consumer = ?", [consumer])
-    except Unavailable as error:
-        raise Refusal("UNREADABLE", str(error), "try again") from None
+    return _json_list(home, TABLE, f"SELECT event_key AS value FROM {TABLE} WHERE consumer = ?", consumer)
 
 
 def answered(home: Home) -> str:
     """What our answers answer, likewise: commands, and utterances in their words."""
+    return _json_list(home, "answers", ANSWERED)
+
+
+def _json_list(home: Home, table: str, query: str, *values: str) -> str:
     try:
         with home.destination.control(home, writes=False) as decided:
-            if decided is None or not decided.has("answers"):
-                return "[]"
-            return decided.json_list(ANSWERED)
+            return decided.json_list(query, values) if decided and decided.has(table) else "[]"
     except Unavailable as error:
         raise Refusal("UNREADABLE", str(error), "try again") from None

@@ -16,7 +16,6 @@ from pipelines.destinations.control import Control, on_server
 from pipelines.destinations.lake_instance import NAME, attach, cursor
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import (
-    BUILT,
     SETTINGS,
     forget_cursors,
     keep_cursors,
@@ -26,6 +25,7 @@ from pipelines.destinations.shared import (
     shape_of,
     shaped,
 )
+from pipelines.model_files import BUILT
 
 if TYPE_CHECKING:
     import duckdb

@@ -15,7 +15,6 @@ from pipelines.destinations.attached import in_memory, load_extension, postgres_
 from pipelines.destinations.control import Control, on_server
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import (
-    BUILT,
     SETTINGS,
     forget_cursors,
     keep_cursors,
@@ -25,6 +24,7 @@ from pipelines.destinations.shared import (
     shape_of,
     shaped,
 )
+from pipelines.model_files import BUILT
 
 if TYPE_CHECKING:
     import duckdb

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from sources.record import Table
 
 __all__ = [
-    "BUILT",
     "SETTINGS",
     "forget_cursors",
     "keep_cursors",
@@ -31,7 +30,6 @@ __all__ = [
 ]
 
 SETTINGS = "settings"
-BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
 MADE = "CREATE TABLE IF NOT EXISTS ops.made (name VARCHAR, value VARCHAR)"
 
 
