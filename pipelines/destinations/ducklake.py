@@ -5,32 +5,21 @@ every landing and every build has the lake to itself, by a lock on the catalog's
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from logging import getLogger
 from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.destinations import Cursors
 from pipelines.destinations.attached import in_memory, quoted
-from pipelines.destinations.control import Control, on_server
 from pipelines.destinations.lake_instance import NAME, attach, cursor
+from pipelines.destinations.on_server import OnServer
 from pipelines.destinations.server import Address, Server
-from pipelines.destinations.shared import (
-    SETTINGS,
-    forget_cursors,
-    keep_cursors,
-    kept_cursors,
-    learn,
-    learned,
-    shape_of,
-    shaped,
-)
+from pipelines.destinations.shared import forget_cursors, learn, learned, shaped
 from pipelines.model_files import BUILT
 
 if TYPE_CHECKING:
     import duckdb
 
-    from pipelines.ledger import Ledger
     from pipelines.warehouse import Home
     from sources.record import Table
 
@@ -43,7 +32,7 @@ KEPT_HOURS = 24  # snapshots, so that a reader of yesterday's state still finds 
 
 
 @dataclass
-class DuckLake:
+class DuckLake(OnServer):
     catalog: Address
     storage: str
     server: Server = field(init=False)
@@ -52,11 +41,6 @@ class DuckLake:
 
     def __post_init__(self) -> None:
         self.server = Server(self.catalog)
-
-    @contextmanager
-    def single_flight(self, home: "Home") -> Iterator[None]:
-        with self.server.single_flight(home.shard):
-            yield
 
     def for_dlt(self, home: "Home") -> Any:
         from pipelines.destinations.ducklake_dlt import Lake, LakeCredentials
@@ -68,77 +52,31 @@ class DuckLake:
             staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
         )  # fmt: skip
 
-    def is_there(self, home: "Home") -> bool:
-        return self._has("ops", "cursors")
-
-    def holds(self, home: "Home", source: str, load: str) -> bool:
-        import duckdb
-
-        with self._lake() as lake:
-            try:
-                return bool(lake.execute(f"SELECT 1 FROM {source}._dlt_loads WHERE load_id = ?", [load]).fetchone())
-            except duckdb.CatalogException:
-                return False
-
-    def is_shaped(self, home: "Home", source: str, tables: Sequence["Table"]) -> bool:
-        if source not in self.made:
-            with self._lake() as lake:
-                if learned(lake, f"shape {source}") == shape_of(tables):
-                    self.made.add(source)
-        return source in self.made
-
     @contextmanager
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> Iterator[None]:
         with self.server.step(alone=True):
             if not self.is_shaped(home, source, tables):
-                with self._lake() as lake:
+                with self._open() as lake:
                     shaped(lake, source, tables, [])
             yield
 
-    def cursors(self, home: "Home", source: str) -> Cursors:
-        with self._lake() as lake:
-            return kept_cursors(lake, source)
-
-    def keep_cursors(self, home: "Home", source: str, cursors: Cursors, names: Mapping[str, str]) -> None:
-        with self._lake() as lake:
-            keep_cursors(lake, source, cursors, names)
-
     def forget_cursors(self, home: "Home", source: str, scopes: Iterable[str] | None) -> int:
-        with self.server.step(alone=True), self._lake() as lake:
+        with self.server.step(alone=True), self._open() as lake:
             return forget_cursors(lake, source, scopes)
 
     @contextmanager
     def looking(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
-        with self._lake() as lake:
+        with self._open() as lake:
             yield lake
 
     @contextmanager
     def building(self, home: "Home", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
-        with self.server.step(alone=True), self._lake() as lake:
+        with self.server.step(alone=True), self._open() as lake:
             if "memory_limit" not in config:  # it was tried, and was too little
                 lake.execute("RESET GLOBAL memory_limit")
             lake.begin()
             yield cast("duckdb.DuckDBPyConnection", _Whole(lake))
             lake.commit()
-
-    def held_open(self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]) -> nullcontext[None]:
-        return nullcontext()
-
-    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> nullcontext[Mapping[str, Any]]:
-        return nullcontext({name: value for name, value in config.items() if name != "memory_limit"})
-
-    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
-        """What was committed is there."""
-
-    def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
-        with self._lake() as lake:
-            return learned(lake, SETTINGS)
-
-    def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None:
-        learn(connection, SETTINGS, settings)
-
-    def is_published(self, home: "Home") -> bool:
-        return self._has("feedback", "events")
 
     def publish(self, home: "Home") -> int:
         """Readers saw it when the build was committed. Every so often the landings' small files are put together.
@@ -147,7 +85,7 @@ class DuckLake:
         """
         import duckdb
 
-        with self.server.step(alone=True), self._lake() as lake:
+        with self.server.step(alone=True), self._open() as lake:
             try:
                 upto = lake.execute(f"SELECT max(snapshot_id) FROM ducklake_snapshots('{NAME}')").fetchone()
                 if upto and upto[0] - int(learned(lake, "compacted") or 0) >= SNAPSHOTS:
@@ -172,31 +110,19 @@ class DuckLake:
             lake.begin()  # one moment, however many questions
             yield lake
 
-    def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
-        return on_server(self.catalog)
-
-    def claim(self, home: "Home", name: str) -> AbstractContextManager[bool]:
-        return self.server.claim(name)
-
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         attach(connection, self.catalog, self.storage, name, read_only=read_only)
 
     def told(self, home: "Home") -> str:
         return f"{self.storage} (catalog {self.catalog})"
 
-    def remedy(self, home: "Home") -> str:
-        return "see that its server is up and the credentials are right; the next run makes a table that is missing"
-
-    def safe(self, text: str) -> str:
-        return self.catalog.safe(text)
-
-    def _has(self, schema: str, table: str) -> bool:
-        with self._lake() as lake:
+    def _has(self, table: str) -> bool:
+        with self._open() as lake:
             found = "SELECT 1 FROM information_schema.tables WHERE table_schema = ? AND table_name = ?"
-            return bool(lake.execute(found, [schema, table]).fetchone())
+            return bool(lake.execute(found, table.split(".")).fetchone())
 
     @contextmanager
-    def _lake(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+    def _open(self) -> Iterator["duckdb.DuckDBPyConnection"]:
         with cursor(self.catalog, self.storage) as lake:
             yield lake
 

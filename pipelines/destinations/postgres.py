@@ -6,31 +6,19 @@ can get past, and the indexes that keep a run's cost at what changed.
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.destinations import Cursors
 from pipelines.destinations.attached import in_memory, load_extension, postgres_secret, quoted
-from pipelines.destinations.control import Control, on_server
+from pipelines.destinations.on_server import OnServer
 from pipelines.destinations.server import Address, Server
-from pipelines.destinations.shared import (
-    SETTINGS,
-    forget_cursors,
-    keep_cursors,
-    kept_cursors,
-    learn,
-    learned,
-    shape_of,
-    shaped,
-)
+from pipelines.destinations.shared import forget_cursors, shaped
 from pipelines.model_files import BUILT
 
 if TYPE_CHECKING:
     import duckdb
 
-    from pipelines.destinations.postgres_session import PostgresSession
-    from pipelines.ledger import Ledger
     from pipelines.warehouse import Home
     from sources.record import Table
 
@@ -38,7 +26,7 @@ __all__ = ["Postgres"]
 
 
 @dataclass
-class Postgres:
+class Postgres(OnServer):
     address: Address
     server: Server = field(init=False)
     is_shared: bool = True
@@ -46,11 +34,6 @@ class Postgres:
 
     def __post_init__(self) -> None:
         self.server = Server(self.address)
-
-    @contextmanager
-    def single_flight(self, home: "Home") -> Iterator[None]:
-        with self.server.single_flight(home.shard):
-            yield
 
     def for_dlt(self, home: "Home") -> Any:
         """By Arrow over ADBC: dlt's CSV would turn empty text into null. Every shard stages by itself."""
@@ -62,46 +45,18 @@ class Postgres:
             staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
         )  # fmt: skip
 
-    def is_there(self, home: "Home") -> bool:
-        return self._is_there("ops.cursors")
-
-    def holds(self, home: "Home", source: str, load: str) -> bool:
-        import duckdb
-
-        with self._session() as session:
-            try:
-                found = session.execute(f"SELECT 1 FROM {source}._dlt_loads WHERE load_id = ?", [load]).fetchone()
-            except duckdb.CatalogException:
-                return False
-        return bool(found)
-
-    def is_shaped(self, home: "Home", source: str, tables: Sequence["Table"]) -> bool:
-        if source not in self.made:
-            with self._session() as session:
-                if learned(_as_duckdb(session), f"shape {source}") == shape_of(tables):
-                    self.made.add(source)
-        return source in self.made
-
     @contextmanager
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> Iterator[None]:
         if not self.is_shaped(home, source, tables):
-            with self.server.step(alone=True), self._session() as session:
-                shaped(_as_duckdb(session), source, tables, _indexes(source, tables))
-        is_first = not self._is_there(f"{source}._dlt_pipeline_state")  # dlt's own tables, which it makes as it goes:
+            with self.server.step(alone=True), self._open() as session:
+                shaped(session, source, tables, _indexes(source, tables))
+        is_first = not self._has(f"{source}._dlt_pipeline_state")  # dlt's own tables, which it makes as it goes:
         with self.server.step(alone=is_first):  # two at it at once would be told that somebody has made them
             yield
 
-    def cursors(self, home: "Home", source: str) -> Cursors:
-        with self._session() as session:
-            return kept_cursors(_as_duckdb(session), source)
-
-    def keep_cursors(self, home: "Home", source: str, cursors: Cursors, names: Mapping[str, str]) -> None:
-        with self._session() as session:
-            keep_cursors(_as_duckdb(session), source, cursors, names)
-
     def forget_cursors(self, home: "Home", source: str, scopes: Iterable[str] | None) -> int:
-        with self._session() as session:
-            return forget_cursors(_as_duckdb(session), source, scopes)
+        with self._open() as session:
+            return forget_cursors(session, source, scopes)
 
     @contextmanager
     def looking(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection"]:
@@ -122,31 +77,12 @@ class Postgres:
     @contextmanager
     def building(self, home: "Home", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
         """Memory is the server's affair, and so is `config`."""
-        with self.server.step(alone=True), self._session() as session:
+        with self.server.step(alone=True), self._open() as session:
             session.begin()
-            yield _as_duckdb(session)
+            yield session
             for statement in _model_indexes():
                 session.execute(statement)
             session.commit()
-
-    def held_open(self, home: "Home", config: Mapping[str, Any], settings: Sequence[str]) -> nullcontext[None]:
-        return nullcontext()
-
-    def unbounded(self, home: "Home", config: Mapping[str, Any]) -> nullcontext[Mapping[str, Any]]:
-        return nullcontext({name: value for name, value in config.items() if name != "memory_limit"})
-
-    def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
-        """What was committed is there."""
-
-    def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
-        with self._session() as session:
-            return learned(_as_duckdb(session), SETTINGS)
-
-    def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None:
-        learn(connection, SETTINGS, settings)
-
-    def is_published(self, home: "Home") -> bool:
-        return self._is_there("feedback.events")
 
     def publish(self, home: "Home") -> int:
         """Readers saw it when the build was committed."""
@@ -162,12 +98,6 @@ class Postgres:
             connection.begin()  # one moment, however many questions
             yield connection
 
-    def control(self, home: "Home", *, writes: bool) -> AbstractContextManager[Control | None]:
-        return on_server(self.address)
-
-    def claim(self, home: "Home", name: str) -> AbstractContextManager[bool]:
-        return self.server.claim(name)
-
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         load_extension(connection, "postgres_scanner")
         more = " ".join(f"{key}={value}" for key, value in self.address.query)
@@ -178,32 +108,22 @@ class Postgres:
     def told(self, home: "Home") -> str:
         return str(self.address)
 
-    def remedy(self, home: "Home") -> str:
-        return "see that its server is up and the credentials are right; the next run makes a table that is missing"
-
-    def safe(self, text: str) -> str:
-        return self.address.safe(text)
-
-    def _is_there(self, table: str) -> bool:
-        with self._session() as session:
+    def _has(self, table: str) -> bool:
+        with self._open() as session:
             found = session.execute("SELECT CAST(to_regclass(?) AS VARCHAR)", [table]).fetchone()
         return bool(found and found[0])
 
     @contextmanager
-    def _session(self) -> Iterator["PostgresSession"]:
+    def _open(self) -> Iterator["duckdb.DuckDBPyConnection"]:
+        """A session has the methods that runs use, and speaks the dialect."""
         from pipelines.destinations.postgres_session import PostgresSession, speaking_duckdb
 
         with speaking_duckdb():
             connection = self.address.connect()
         try:
-            yield PostgresSession(connection)
+            yield cast("duckdb.DuckDBPyConnection", PostgresSession(connection))
         finally:
             connection.close()  # what was not committed is not there
-
-
-def _as_duckdb(session: "PostgresSession") -> "duckdb.DuckDBPyConnection":
-    """It has the methods that runs use, and speaks the dialect."""
-    return cast("duckdb.DuckDBPyConnection", session)
 
 
 def _indexes(source: str, tables: Iterable["Table"]) -> Iterator[str]:
