@@ -82,30 +82,33 @@ class Held:
 
 
 def read_control(home: Home) -> Control:
-    if home.destination.is_shared:
-        return _of_all_runners(home)
+    try:
+        found = _of_all_runners(home) if home.destination.is_shared else _of_this_one(home)
+        return Control(**found, **_answers(home))
+    except Unavailable as error:
+        raise Refusal("UNREADABLE", str(error), home.destination.remedy(home)) from None
+
+
+def _of_this_one(home: Home) -> dict[str, Any]:
     if not home.control.exists():
         raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", "configure a source and run `earshot sync`")
     connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
     connection.row_factory = sqlite3.Row
     try:
-        return Control(**read_ledger(connection), **_answers(home))
+        return read_ledger(connection)
     except sqlite3.Error as error:
         raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", "the next run makes it anew") from None
     finally:
         connection.close()
 
 
-def _of_all_runners(home: Home) -> Control:
+def _of_all_runners(home: Home) -> dict[str, Any]:
     """Each runner's ledger lies on its own machine: what they left after their last runs."""
-    try:
-        with home.destination.control(home, writes=False) as control:
-            found = reports(control)
-    except Unavailable as error:
-        raise Refusal("UNREADABLE", str(error), home.destination.remedy(home)) from None
+    with home.destination.control(home, writes=False) as control:
+        found = reports(control)
     if found is None:
         raise Refusal("NOTHING_YET", "no run has been here", "configure a source and run `earshot sync`")
-    return Control(**found, **_answers(home))
+    return found
 
 
 def _answers(home: Home) -> dict[str, Any]:

@@ -32,11 +32,10 @@ SHOWN = "the next run shows it"
 def watch(noun: str, iid: str, **asked: Any) -> Answer:
     """Follow a pull or merge request until it is closed or merged, and no longer if it is reopened: see `resume`."""
     row, held = _found(noun, iid, asked)
-    if held in ("blocked", "closed", "merged") or row["state"] in ("closed", "merged"):
-        state = held if held != "watched" and held else row["state"]
-        raise Refusal(
-            "NOT_OPEN", f"{_name(row)} is {state}", f"earshot resume {noun} {iid}" if state != "merged" else ""
-        )
+    state = held if held not in (None, "watched") else row["state"]
+    if state in ("blocked", "closed", "merged"):
+        hint = f"earshot resume {noun} {iid}" if state != "merged" else ""
+        raise Refusal("NOT_OPEN", f"{_name(row)} is {state}", hint)
     if held is None:
         lifecycle.put(home(), row["parent_key"], "watched")
     return _told(row, "watched", "is watched already" if held else f"is watched; {SHOWN}")
