@@ -1,12 +1,13 @@
 """Batches of one source on their way into the warehouse: collected, landed a few thousand rows at a time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
+from pipelines.pile import Pile
 from sources.reading import Batch, Reading
 
 if TYPE_CHECKING:
@@ -27,32 +28,31 @@ class Intake:
     landed: Callable[[int], None]  # told how many rows are in so far
     payloads: Payloads | None = None
     reading: Reading | None = None
-    pending: list[Batch] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
     packages: int = 0
-    _waiting: int = 0  # rows
+    _pile: Pile = field(init=False)
     _kept: set[str] = field(default_factory=set)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
+    def __post_init__(self) -> None:
+        self._pile = Pile(self.landing.tables)
+
     async def take(self, batch: Batch) -> None:
         """Readers that are too fast wait here while a full chunk is landed."""
         await self._keep(batch)
-        self.pending.append(batch)
-        self._waiting += batch.size
-        if self._waiting >= self.chunk_rows:
+        self._pile.add(batch)
+        if self._pile.size >= self.chunk_rows:
             async with self._turn:
-                if self._waiting >= self.chunk_rows:
+                if self._pile.size >= self.chunk_rows:
                     await self._land()
 
     async def land(self) -> None:
         """Lands what is left. Cursors that differ by an ETag alone wait for company: else every run would write."""
         async with self._turn:
-            saved = self.landing.cursors
-            if not self.landing.is_shaped() or any(_is_news(batch, saved) for batch in self.pending):
+            if not self.landing.is_shaped() or self._pile.is_news(self.landing.cursors):
                 await self._land()
-            self.pending.clear()
-            self._waiting = 0
+            self._pile = Pile(self.landing.tables)
 
     def keep_raw(self) -> None:
         """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""
@@ -69,24 +69,14 @@ class Intake:
         batch.payloads.clear()
 
     async def _land(self) -> None:
-        batches, self.pending, self._waiting = self.pending, [], 0
+        pile, self._pile = self._pile, Pile(self.landing.tables)
         assert self.reading is not None
         self.keep_raw()
-        if any(batch.size for batch in batches):  # cursors alone show readers nothing new
+        if pile.size:  # cursors alone show readers nothing new
             self.ledger.learn("unpublished", str(self.run_id))
         self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at
-        news = [(t, len(found) - b.replayed.get(t, 0)) for b in batches for t, found in b.rows.items()]
-        await self.work(self.landing.land, batches, dict(self.reading.names))
+        await self.work(self.landing.land, pile, dict(self.reading.names))
         self.packages += 1
-        for table, count in news:
+        for table, count in pile.new.items():
             self.rows[table] = self.rows.get(table, 0) + count
         self.landed(sum(self.rows.values()))
-
-
-def _is_news(batch: Batch, saved: Mapping[str, Mapping[str, object]]) -> bool:
-    if batch.size:
-        return True
-    known = saved.get(batch.surface, {}).get(batch.scope)
-    if batch.cursor is None or not isinstance(known, dict):
-        return batch.cursor is not None
-    return {**batch.cursor, "etag": None} != {**known, "etag": None}

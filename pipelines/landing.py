@@ -19,9 +19,9 @@ import duckdb
 import pendulum
 import pyarrow as pa
 
+from pipelines.pile import Pile
 from pipelines.warehouse import QUICKLY, Home, LandingError
-from sources.reading import Batch
-from sources.record import Json, Row, Table, fingerprint
+from sources.record import Json, Table, fingerprint
 
 os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
 os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
@@ -36,14 +36,15 @@ __all__ = ["Landing"]
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
-with contextlib.suppress(OSError, AttributeError):
+LIBC = ctypes.CDLL(None)
+with contextlib.suppress(AttributeError):
     # glibc's: one arena for all threads, large blocks given back at once
-    _libc = ctypes.CDLL(None)
     for parameter, value in ((M_ARENA_MAX, 1), (M_TRIM_THRESHOLD, 131072), (M_MMAP_THRESHOLD, 131072)):
-        _libc.mallopt(parameter, value)
+        LIBC.mallopt(parameter, value)
 
 log = logging.getLogger("earshot.landing")
 
+MANY = 5_000  # rows
 DATA_TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp"}
 
 
@@ -90,20 +91,9 @@ class Landing:
         known = self._resources()
         return all(_is_shaped(table, known) for table in self.tables)
 
-    def land(self, batches: list[Batch], names: Mapping[str, str] | None = None) -> None:
-        """One package: all rows of the batches, each key once, with the last cursor of each surface and scope.
-
-        The list is emptied: as Arrow the rows take a fraction of the room, and the loading has it to itself.
-        """
-        rows: dict[str, list[Row]] = {}
-        cursors: dict[str, dict[str, Json]] = {}
-        for batch in batches:
-            for table, found in batch.rows.items():
-                rows.setdefault(table, []).extend(found)
-            if batch.cursor is not None:
-                cursors.setdefault(batch.surface, {})[batch.scope] = batch.cursor
-        batches.clear()
-        shaped = {t.name: _shaped(t, rows.pop(t.name)) for t in self.tables if rows.get(t.name)}
+    def land(self, pile: Pile, names: Mapping[str, str] | None = None) -> None:
+        """One package: all that is on the pile. Its rows are gone from there: the loading has the room to itself."""
+        cursors, shaped = pile.cursors, {table.name: rows for table, rows in pile.take()}
         beside = {} if self.kept is None else cursors
         within = cursors if self.kept is None else {}
         makes = self.kept is None  # else the tables are made already, with what that engine wants of them
@@ -112,13 +102,20 @@ class Landing:
             t for t in self.tables
             if t.name in shaped or within.get(t.name) or (makes and not _is_shaped(t, known))
         ]  # fmt: skip
+        empty = self.home.destination.empty(self.home, self.source, shaped)
         with self.home.destination.landing(self.home, self.source, self.tables):
             if due:
-                self._run([_resource(t, shaped.get(t.name), within.get(t.name, {}), makes=makes) for t in due])
+                self._run([
+                    _resource(t, shaped.get(t.name), within.get(t.name, {}), makes=makes, is_empty=t.name in empty)
+                    for t in due
+                ])  # fmt: skip
             if self.kept is not None:
                 self.home.destination.keep_cursors(self.home, self.source, beside, names or {})
                 for surface, told in beside.items():
                     self.kept[surface] = {**self.kept.get(surface, {}), **told}
+        if pile.size > MANY:
+            with contextlib.suppress(AttributeError):  # glibc's: what the loading left is not for what comes next
+                LIBC.malloc_trim(0)
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:
         """Cursors away, of some scopes or of all, and how many: the next run reads as if for the first time."""
@@ -202,12 +199,7 @@ def _source(name: str, resources: list[Any]) -> Any:
     return dlt.source(lambda: resources, name=name, section=name)()
 
 
-def _shaped(table: Table, rows: list[Row]) -> Any:
-    """Flat tables go as Arrow, several times faster; those with children as dicts, which dlt takes apart."""
-    return table.unique(rows) if table.children else table.arrow(rows)
-
-
-def _resource(table: Table, rows: Any, cursors: dict[str, Json], *, makes: bool) -> Any:
+def _resource(table: Table, rows: Any, cursors: dict[str, Json], *, makes: bool, is_empty: bool) -> Any:
 
     def landed() -> Iterator[Any]:
         state = dlt.current.resource_state(table.name)
@@ -221,7 +213,8 @@ def _resource(table: Table, rows: Any, cursors: dict[str, Json], *, makes: bool)
             state["scopes"] = {**state.get("scopes", {}), **cursors}
 
     strategy = {"disposition": "merge", "strategy": "insert-only" if table.keeps == "versions" else "delete-insert"}
-    hints: dict[str, Any] = {"primary_key": table.key, "write_disposition": strategy}
+    appends = is_empty and not table.children  # nothing to look for: a third of the work
+    hints: dict[str, Any] = {"primary_key": table.key, "write_disposition": "append" if appends else strategy}
     if table.children:
         hints |= {"columns": _columns(table), "nested_hints": _nested(table)}
     return dlt.resource(landed, name=table.name, **hints)

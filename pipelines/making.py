@@ -171,8 +171,8 @@ class Making:
     def _build(self) -> None:
         destination = self.home.destination
         if sum(sum(source.rows.values()) for source in self.report.sources) > MANY:
-            gc.collect()  # 25 MB that the reading left; 50 ms
-            with contextlib.suppress(OSError, AttributeError):  # glibc's
+            gc.collect()  # 40 MB that the reading left
+            with contextlib.suppress(AttributeError):  # glibc's
                 ctypes.CDLL(None).malloc_trim(0)
         roomy = (QUICKLY, "SET memory_limit = '512MiB'") if self.options.quick else ()  # few enough to be given room
         self.kept_open.enter_context(destination.held_open(self.home, SPARING, roomy))

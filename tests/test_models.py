@@ -56,6 +56,19 @@ def test_every_model_builds_over_empty_tables_and_keeps_its_own_promise(empty: d
         models.check(empty, model)
 
 
+def test_a_thread_begins_and_ends_with_who_spoke_then(empty: duckdb.DuckDBPyConnection) -> None:
+    """In order of time, then of numbers; an account that is gone has no name, and gets nobody else's."""
+    issue(empty, 1)
+    comment(empty, 12, 1, "late, as another said it", author="maya")
+    comment(empty, 9, 1, "late", author="odile")
+    comment(empty, 30, 1, "first", author=None, created_at=NOW.subtract(days=1))
+    models.build(empty, TABLES, anew=False)
+    told = (
+        "SELECT opener, opening_words, last_author, last_words, comment_count, participant_count FROM feedback.threads"
+    )
+    assert empty.execute(told).fetchall() == [(None, "first", "maya", "late, as another said it", 3, 2)]
+
+
 def test_every_model_says_what_one_row_is(empty: duckdb.DuckDBPyConnection) -> None:
     """Header and comments beside columns arrive in the database itself."""
     for model in models.read_models():

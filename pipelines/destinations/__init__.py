@@ -49,6 +49,9 @@ class Destination(Protocol):
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> AbstractContextManager[None]:
         """Around the loading of one package. Makes the tables where dlt does not."""
 
+    def empty(self, home: "Home", source: str, tables: Iterable[str]) -> set[str]:
+        """Which of these tables hold nothing, and will not but by us: there is nothing that new rows would replace."""
+
     def cursors(self, home: "Home", source: str) -> Cursors | None:
         """As they were written after their rows; None where dlt's own state, in the same package, is enough."""
 

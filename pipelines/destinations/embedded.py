@@ -61,6 +61,18 @@ class Embedded:
     def is_shaped(self, home: "Home", source: str, tables: Sequence["Table"]) -> None:
         return None
 
+    def empty(self, home: "Home", source: str, tables: Iterable[str]) -> set[str]:
+        if not home.warehouse.exists():
+            return set(tables)
+        with self.looking(home) as connection:
+            made = "SELECT table_name FROM duckdb_tables() WHERE schema_name = ?"
+            held = {name for (name,) in connection.execute(made, [source]).fetchall()}
+            return {
+                name
+                for name in tables
+                if name not in held or not connection.execute(f"SELECT 1 FROM {source}.{name} LIMIT 1").fetchone()
+            }
+
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> nullcontext[None]:
         return nullcontext()
 

@@ -1,6 +1,6 @@
 """What is the same wherever a server keeps the locks, and cursors lie beside the rows: Postgres, and lakes on one."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +60,9 @@ class OnServer:
                 if learned(connection, f"shape {source}") == shape_of(tables):
                     self.made.add(source)
         return source in self.made
+
+    def empty(self, home: "Home", source: str, tables: Iterable[str]) -> set[str]:
+        return set()  # another runner may be about to fill them
 
     def cursors(self, home: "Home", source: str) -> Cursors:
         with self._open() as connection:

@@ -95,6 +95,7 @@ def learned(connection: "duckdb.DuckDBPyConnection", name: str) -> str | None:
 
 
 def learn(connection: "duckdb.DuckDBPyConnection", name: str, value: str) -> None:
+    connection.execute(MADE)  # where a first landing broke off, nobody has made it
     connection.execute("DELETE FROM ops.made WHERE name = ?", [name])
     connection.execute("INSERT INTO ops.made VALUES (?, ?)", [name, value])
 

@@ -21,7 +21,10 @@ said AS (
         c.*,
         c.kind = c.parent_kind AS is_opener,
         coalesce(c.is_unlisted, false) AS is_hidden,
-        row(c.created_at, lpad(split_part(c.id, '/', -1), 20, '0'), c.event_key) AS said_at,
+        row_number() OVER (                               -- what is shown first; ids grow where instants do not
+            PARTITION BY c.parent_key ORDER BY
+                coalesce(c.is_unlisted, false), c.created_at, lpad(split_part(c.id, '/', -1), 20, '0'), c.event_key
+        ) AS nth,
         CASE                                              -- in a conversation everybody has the floor in turn
             WHEN ends_with(c.thread_id, ':conversation') THEN c.created_at
             ELSE min(c.created_at) OVER (PARTITION BY c.thread_id)
@@ -39,14 +42,14 @@ talk AS (
         parent_key,
         any_value(source) AS source,
         any_value(parent_kind) AS kind,
-        arg_min(scope, said_at) AS scope,
-        arg_min(scope_name, said_at) AS scope_name,
+        any_value(scope) FILTER (nth = 1) AS scope,
+        any_value(scope_name) FILTER (nth = 1) AS scope_name,
         any_value(parent_number) AS number,
-        arg_min(author, said_at) FILTER (NOT is_hidden) AS author,
-        arg_min(url, said_at) FILTER (NOT is_hidden) AS url,
+        any_value(author) FILTER (nth = 1) AS author,
+        any_value(url) FILTER (nth = 1) AS url,
         any_value(title) FILTER (is_opener) AS title,
         any_value(words) FILTER (is_opener AND source <> 'bluesky') AS description,
-        string_agg(head || chr(10) || words, chr(10) || chr(10) ORDER BY thread_at, thread_id, said_at)
+        string_agg(head || chr(10) || words, chr(10) || chr(10) ORDER BY thread_at, thread_id, nth)
             FILTER (NOT is_hidden AND words <> '' AND (NOT is_opener OR source = 'bluesky')) AS discussion,
         list(DISTINCT lower(author) ORDER BY lower(author)) FILTER (NOT is_hidden AND author IS NOT NULL) AS participants,
         bool_or(is_hidden) AS is_unlisted,

@@ -5,7 +5,10 @@
 WITH spoken AS (
     SELECT
         *,
-        row(created_at, lpad(split_part(id, '/', -1), 20, '0'), event_key) AS said_at   -- ids grow where instants do not
+        row_number() OVER (                                -- ids grow where instants do not
+            PARTITION BY thread_id ORDER BY created_at, lpad(split_part(id, '/', -1), 20, '0'), event_key
+        ) AS nth,
+        count(*) OVER (PARTITION BY thread_id) AS said_count
     FROM feedback.comments
     WHERE NOT is_system AND kind <> 'repost'
 ),
@@ -14,22 +17,22 @@ threads AS (
     SELECT
         thread_id,
         any_value(source) AS source,
-        arg_min(scope, said_at) AS scope,
-        arg_min(scope_name, said_at) AS scope_name,
+        any_value(scope) FILTER (WHERE nth = 1) AS scope,
+        any_value(scope_name) FILTER (WHERE nth = 1) AS scope_name,
         any_value(parent_key) AS parent_key,
         any_value(parent_kind) AS parent_kind,
         any_value(parent_number) AS parent_number,
-        arg_min(author, said_at) AS opener,
-        arg_min(body, said_at) AS opening_words,
-        arg_min(url, said_at) AS url,
-        arg_max(author, said_at) AS last_author,
-        arg_max(body, said_at) AS last_words,
-        arg_max(is_bot, said_at) AS is_last_a_bot,
+        any_value(author) FILTER (WHERE nth = 1) AS opener,
+        any_value(body) FILTER (WHERE nth = 1) AS opening_words,
+        any_value(url) FILTER (WHERE nth = 1) AS url,
+        any_value(author) FILTER (WHERE nth = said_count) AS last_author,
+        any_value(body) FILTER (WHERE nth = said_count) AS last_words,
+        bool_or(is_bot AND nth = said_count) AS is_last_a_bot,
         bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
         bool_or(is_unlisted) AS is_unlisted,
-        arg_max(event_key, said_at) FILTER (WHERE is_own) AS answered_by,
-        count(*) AS comment_count,
+        arg_max(event_key, nth) FILTER (WHERE is_own) AS answered_by,
+        any_value(said_count) AS comment_count,
         count(DISTINCT author) AS participant_count,
         min(created_at) AS opened_at,
         max(created_at) AS last_at
@@ -38,7 +41,7 @@ threads AS (
 ),
 
 asked AS (
-    SELECT parent_key, arg_min(author, said_at) AS parent_author
+    SELECT parent_key, arg_min(author, nth) AS parent_author
     FROM spoken
     WHERE kind = parent_kind OR (source || ':' || id = parent_key)      -- the opener's own words; a post opens its thread
     GROUP BY parent_key

@@ -1,0 +1,103 @@
+"""From batches to rows in the warehouse: what is piled up lands once, also over what an earlier landing left."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from pipelines.landing import Landing
+from pipelines.pile import TOGETHER, Pile
+from pipelines.warehouse import Home
+from sources.reading import Batch
+from sources.record import COUNT, TEXT, Table
+
+NOTES = Table("notes", ("id",), {"id": COUNT, "words": TEXT, "parent_key": TEXT})
+SAID = Table("said", ("id", "version"), {"id": COUNT, "version": TEXT, "parent_key": TEXT}, keeps="versions")
+TABLES = (NOTES, SAID)
+
+
+def piled(*batches: Batch) -> Pile:
+    pile = Pile(TABLES)
+    for batch in batches:
+        pile.add(batch)
+    return pile
+
+
+def notes(*ids: int, words: str = "first", cursor: dict[str, object] | None = None) -> Batch:
+    rows: list[dict[str, object]] = [{"id": id_, "words": words, "parent_key": "a:1"} for id_ in ids]
+    said: list[dict[str, object]] = [{"id": id_, "version": words, "parent_key": "a:1"} for id_ in ids]
+    return Batch("notes", "1", {"notes": rows, "said": said}, cursor)
+
+
+def rows(home: Home, query: str) -> list[Any]:
+    with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+        return connection.execute(query).fetchall()
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path / "data")
+    home.create()
+    return home
+
+
+def test_a_key_lands_once_and_the_last_wins_however_far_apart_its_rows_came() -> None:
+    pile = piled(notes(*range(TOGETHER)), notes(7, words="second"), notes(*range(TOGETHER, 2 * TOGETHER)))
+    taken = {table.name: found for table, found in pile.take()}
+    assert len(taken["notes"]) == 2 * TOGETHER and len(taken["said"]) == 2 * TOGETHER + 1
+    assert [row["words"] for row in taken["notes"].to_pylist() if row["id"] == 7] == ["second"]
+    assert not list(pile.take())
+
+
+def test_rows_and_moved_cursors_are_news_another_etag_is_not() -> None:
+    saved = {"notes": {"1": {"since": 1, "etag": "a"}}}
+    assert not piled(Batch("notes", "1", {}, {"since": 1, "etag": "b"})).is_news(saved)
+    assert piled(Batch("notes", "1", {}, {"since": 2, "etag": "a"})).is_news(saved)
+    assert piled(Batch("notes", "2", {}, {"since": 1, "etag": "a"})).is_news(saved)
+    assert piled(notes(1, cursor={"since": 1, "etag": "a"})).is_news(saved)
+
+
+def test_what_is_there_is_merged_what_is_empty_filled(home: Home) -> None:
+    """The first landing looks for nothing to replace; all others do, whoever filled the table, and how far."""
+    Landing.open(home, "talk", TABLES).land(piled(notes(1, 2, cursor={"since": 1})))
+    assert not rows(
+        home, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'talk_staging' AND table_name = 'notes'"
+    )
+    again = Landing.open(home, "talk", TABLES)
+    again.land(piled(notes(2, 3, words="second", cursor={"since": 2})))
+    again.land(piled(notes(3, 4, words="second", cursor={"since": 3})))
+    assert rows(home, "SELECT id, words FROM talk.notes ORDER BY ALL") == [
+        (1, "first"), (2, "second"), (3, "second"), (4, "second")
+    ]  # fmt: skip
+    assert rows(home, "SELECT count(*), count(DISTINCT (id, version)) FROM talk.said") == [(5, 5)]
+    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 3}}}
+
+
+def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One table is filled then, the other is not, and no cursor has moved."""
+    from dlt.destinations.impl.duckdb.duck import DuckDbCopyJob
+
+    from pipelines.warehouse import LandingError
+
+    copy = DuckDbCopyJob.run
+
+    def breaks(job: Any) -> None:
+        if job.load_table_name == "said":
+            raise OSError("No space left on device")
+        copy(job)
+
+    landing = Landing.open(home, "talk", TABLES)
+    monkeypatch.setattr(DuckDbCopyJob, "run", breaks)
+    monkeypatch.setenv("LOAD__RAISE_ON_MAX_RETRIES", "1")
+    with pytest.raises(LandingError):
+        landing.land(piled(notes(1, 2, cursor={"since": 1})))
+    monkeypatch.setattr(DuckDbCopyJob, "run", copy)
+    assert rows(home, "SELECT count(*) FROM talk.notes") == [(2,)]
+    repaired = Landing.open(home, "talk", TABLES)
+    assert repaired.cursors == {}
+    repaired.land(piled(notes(1, 2, cursor={"since": 1})))
+    for table in ("notes", "said"):
+        assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,)]
