@@ -28,6 +28,8 @@ class Pile:
     cursors: dict[str, dict[str, Json]] = field(default_factory=dict)
     _fresh: dict[str, list[Row]] = field(default_factory=dict)
     _shaped: dict[str, list[pa.Table]] = field(default_factory=dict)
+    _keys: dict[str, set[int]] = field(default_factory=dict)  # hashes of those in `_shaped`
+    _doubled: set[str] = field(default_factory=set)  # tables with a key in several parts, or so it seems
 
     def add(self, batch: Batch) -> None:
         self.size += batch.size
@@ -58,18 +60,22 @@ class Pile:
                 yield table, table.unique(self._fresh.pop(table.name))
             elif self._fresh.get(table.name) or table.name in self._shaped:
                 self._shape(table)
-                yield table, _unique(table, pa.concat_tables(self._shaped.pop(table.name)))
+                whole = pa.concat_tables(self._shaped.pop(table.name))
+                yield table, _unique(table, whole) if table.name in self._doubled else whole
 
     def _shape(self, table: Table) -> None:
-        if rows := self._fresh.pop(table.name, None):
+        if rows := table.unique(self._fresh.pop(table.name, ())):
+            keys, known = {hash(table.key_of(row)) for row in rows}, self._keys.setdefault(table.name, set())
+            if not known.isdisjoint(keys):
+                self._doubled.add(table.name)
+            known |= keys
             self._shaped.setdefault(table.name, []).append(table.arrow(rows))
 
 
 def _unique(table: Table, rows: pa.Table) -> pa.Table:
-    """As `Table.unique`, over all parts."""
+    """As `Table.unique`, over all parts. Arrow's engine for it is 20 MB, so it is asked only where it may be needed."""
     numbered = rows.select(list(table.key)).append_column("nth", pa.array(range(len(rows)), pa.int64()))
-    last = numbered.group_by(list(table.key), use_threads=False).aggregate([("nth", "max")])["nth_max"]
-    return rows if len(last) == len(rows) else rows.take(last)
+    return rows.take(numbered.group_by(list(table.key), use_threads=False).aggregate([("nth", "max")])["nth_max"])
 
 
 def _differs(cursor: Json, known: object) -> bool:

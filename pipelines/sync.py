@@ -237,6 +237,9 @@ def _read_of(source: Source, reading: Reading) -> Callable[[str, str], bool]:
 
 
 def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
+    values = source.suspect_values(reading)
+    if values is None:
+        return []
     sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
     columns: list[list[Any]] = [list(column) for column in zip(*sighted, strict=True)] or [[], [], []]
     types = (pa.string(), pa.string(), pa.int64())
@@ -249,4 +252,4 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
         connection.register(
             "swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)})
         )
-        return list(as_dicts(connection.execute(source.suspects, source.suspect_values(reading))))
+        return list(as_dicts(connection.execute(source.suspects, values)))

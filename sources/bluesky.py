@@ -74,7 +74,10 @@ class Bluesky:
     def headers(self) -> dict[str, str]:
         return {}
 
-    def suspect_values(self, reading: Reading) -> dict[str, object]:
+    def suspect_values(self, reading: Reading) -> dict[str, object] | None:
+        """Only what a sweep has walked can be suspect; nobody else's posts are looked through."""
+        if not reading.sightings:
+            return None
         return {"since": reading.api.now.subtract(days=LOOKED_AT)}
 
     def scopes(self) -> list[str]:

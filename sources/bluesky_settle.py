@@ -38,6 +38,7 @@ WITH items AS (
         max(p.indexed_at) AS indexed_at, any_value(p.parent_key) AS parent_key, any_value(p.post_uri) AS post_uri,
         any_value(p.author_did) AS author_did
     FROM bluesky.posts AS p LEFT JOIN bluesky.post_states AS s ON s.did = p.did AND s.uri = p.uri
+    WHERE p.did IN (SELECT scope FROM swept WHERE surface = 'posts')
     GROUP BY p.did, p.uri
 ),
 judged AS (
@@ -55,7 +56,6 @@ SELECT j.did,
         FILTER (WHERE r.scope IS NOT NULL) AS records,
     any_value(r.scope) IS NOT NULL AS is_deep
 FROM judged AS j
-JOIN swept AS s ON s.surface = 'posts' AND s.scope = j.did
 LEFT JOIN swept AS r ON r.surface = 'records' AND r.scope = j.did
 GROUP BY j.did
 """

@@ -7,7 +7,7 @@ is recorded by name and the others go on; what it had yielded stays, its cursor 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol, TypeVar
@@ -191,7 +191,8 @@ class Source(Protocol):
     types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
     surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
 
-    def suspect_values(self, reading: Reading) -> dict[str, object]: ...
+    def suspect_values(self, reading: Reading) -> dict[str, object] | None:
+        """What that SQL is to be asked with; None: this reading leaves nothing to suspect."""
 
     def scopes(self) -> list[str]: ...
 
@@ -202,14 +203,21 @@ class Source(Protocol):
     async def settle(self, reading: Reading, suspects: list[Row]) -> None: ...
 
 
-async def side_by_side(jobs: Iterable[Awaitable[object]], width: int) -> None:
-    """All jobs, `width` at a time; the first error that is not recorded as a problem stops them all."""
-    gate = asyncio.Semaphore(width)
+async def side_by_side(jobs: Iterable[Coroutine[object, object, object]], width: int) -> None:
+    """All jobs, `width` at a time; the first error that is not recorded as a problem stops them all.
 
-    async def one(job: Awaitable[object]) -> None:
-        async with gate:
+    A job is begun when it is its turn: hundred thousand that wait would be half a gigabyte.
+    """
+    left = iter(jobs)
+
+    async def one_after_the_other() -> None:
+        for job in left:
             await job
 
-    async with asyncio.TaskGroup() as group:
-        for job in jobs:
-            group.create_task(one(job))
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(width):
+                group.create_task(one_after_the_other())
+    finally:
+        for job in left:
+            job.close()  # stopped before its turn

@@ -59,12 +59,15 @@ class Table:
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(name, kind, nullable=name not in self.key) for name, kind in self.columns.items()])
 
+    def key_of(self, row: Row) -> tuple[object, ...]:
+        return tuple(row[part] for part in self.key)
+
     def unique(self, rows: Iterable[Row]) -> list[Row]:
         """One key comes once: insert-only does not dedupe within a package. Of equal keys the last wins."""
-        return list({tuple(row[part] for part in self.key): row for row in rows}.values())
+        return list({self.key_of(row): row for row in rows}.values())
 
-    def arrow(self, rows: Iterable[Row]) -> pa.Table:
-        return pa.Table.from_pylist(self.unique(rows), schema=self.schema)
+    def arrow(self, rows: list[Row]) -> pa.Table:
+        return pa.Table.from_pylist(rows, schema=self.schema)
 
     def family(self) -> dict[str, "Table"]:
         """This table and its children's, by the names that they have in the warehouse."""
