@@ -57,7 +57,7 @@ class Pile:
         """
         for table in self.tables:
             if table.children and self._fresh.get(table.name):
-                yield table, table.unique(self._fresh.pop(table.name))
+                yield table, list(table.unique(self._fresh.pop(table.name)).values())
             elif self._fresh.get(table.name) or table.name in self._shaped:
                 self._shape(table)
                 whole = pa.concat_tables(self._shaped.pop(table.name))
@@ -65,11 +65,11 @@ class Pile:
 
     def _shape(self, table: Table) -> None:
         if rows := table.unique(self._fresh.pop(table.name, ())):
-            keys, known = {hash(table.key_of(row)) for row in rows}, self._keys.setdefault(table.name, set())
+            keys, known = set(map(hash, rows)), self._keys.setdefault(table.name, set())
             if not known.isdisjoint(keys):
                 self._doubled.add(table.name)
             known |= keys
-            self._shaped.setdefault(table.name, []).append(table.arrow(rows))
+            self._shaped.setdefault(table.name, []).append(table.arrow(rows.values()))
 
 
 def _unique(table: Table, rows: pa.Table) -> pa.Table:

@@ -199,8 +199,9 @@ class _Walk:
         self.met, self.left = self.met or set(), None
         while True:
             self.pages += 1
-            fresh = [item for item in page.items if (item.get("id"), _cid(item)) not in self.met]
-            self.met |= {(item.get("id"), _cid(item)) for item in page.items}
+            known = {(item.get("id"), _cid(item)): item for item in page.items}
+            fresh = [item for key, item in known.items() if key not in self.met]
+            self.met |= known.keys()
             self.newest = max(filter(None, (self.newest, *map(_indexed, page.items))), default=None)
             yield Found(fresh, self.pages)
             if page.cursor is None or goal_reached(page.items, goal, max if not joins else min):

@@ -5,6 +5,7 @@ knows. Only what identifies an item must be right; the rest is kept as far as it
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pendulum import DateTime
@@ -37,21 +38,23 @@ def item_rows(item: Json, owner: str, handle: str, seen_at: DateTime) -> Shaped:
     kind = "repost" if is_repost else "reply" if root else "quote" if quote else "post"
     key = {"did": owner, "uri": uri, "cid": cid, "parent_key": f"bluesky:{text(root or post_uri)}"}
     claim = record.get("createdAt")
-    post_indexed = instant(need(post, "indexedAt"))
+    created, indexed = _date(claim), instant(need(post, "indexedAt"))
+    labels, is_unlisted = _texts(tuple(_labels(post))), UNLISTED in _labels(author)
     row: Row = {
         **key, "event_key": event_key("bluesky", kind, owner, uri, cid), "scope": owner, "handle": handle, "kind": kind,
         "post_uri": post_uri, "author_did": author_did, "author": text(author.get("handle") or author_did),
-        "text": maybe(text, record.get("text")) or "", "created_at": _date(claim),
+        "text": maybe(text, record.get("text")) or "", "created_at": created,
         "created_claim": text(claim) if isinstance(claim, str) else None,
-        "indexed_at": instant(need(reason, "indexedAt")) if is_repost else post_indexed, "said_at": said_at(item),
-        "langs": json_text([lang for lang in _listed(record, "langs") if isinstance(lang, str)]),
+        "indexed_at": instant(need(reason, "indexedAt")) if is_repost else indexed,
+        "said_at": _said_at(reason, created, indexed),
+        "langs": _texts(tuple([lang for lang in _listed(record, "langs") if isinstance(lang, str)])),
         "reply_parent_uri": maybe(text, _inner(reply, "parent").get("uri")), "reply_root_uri": maybe(text, root),
-        "quote_uri": quote, "embed_type": maybe(text, embed.get("$type")), "labels": json_text(_labels(post)),
-        "is_unlisted": UNLISTED in _labels(author), "seen_at": seen_at,
+        "quote_uri": quote, "embed_type": maybe(text, embed.get("$type")), "labels": labels,
+        "is_unlisted": is_unlisted, "seen_at": seen_at,
     }  # fmt: skip
-    state: Row = {
-        **key, "labels": row["labels"], "is_unlisted": row["is_unlisted"], "indexed_at": post_indexed,
-    }  # fmt: skip
+    state: Row = {**key, "labels": labels, "is_unlisted": is_unlisted, "indexed_at": indexed}
+    if not (embed or record.get("facets") or record.get("tags")):
+        return {"posts": [row], "post_states": [state]}
     return {
         "posts": [row], "post_states": [state],
         "post_links": [{**key, **link} for link in _links(record, embed)],
@@ -79,11 +82,16 @@ def identity(author: Json) -> Row:
 
 def said_at(item: Json) -> DateTime:
     """Where the item stands in its feed, or later: min(claimed, indexed). A repost carries somebody's old post."""
-    reason, post = _inner(item, "reason"), _inner(item, "post")
+    post = _inner(item, "post")
+    return _said_at(
+        _inner(item, "reason"), _date(_inner(post, "record").get("createdAt")), instant(need(post, "indexedAt"))
+    )
+
+
+def _said_at(reason: Json, created: DateTime | None, indexed: DateTime) -> DateTime:
     if "indexedAt" in reason:
         return instant(reason["indexedAt"])
-    indexed = instant(need(post, "indexedAt"))
-    return min(_date(_inner(post, "record").get("createdAt")) or indexed, indexed)
+    return min(created or indexed, indexed)
 
 
 def normal(url: str) -> str:
@@ -103,8 +111,6 @@ def normal(url: str) -> str:
 
 def _links(record: Json, embed: Json) -> Iterator[Row]:
     """Of the text's facets, then of the card; a page that is linked twice is one link."""
-    if not embed and not record.get("facets"):
-        return
     external = next((_inner(part, "external") for part in (embed, _inner(embed, "media")) if "external" in part), {})
     said: list[tuple[str, str | None]] = [(url, None) for url in _features(record, "link", "uri")]
     if isinstance(external.get("uri"), str):
@@ -154,6 +160,11 @@ def _quoted(embed: Json) -> str | None:
         return None
     record = _inner(embed, "record")
     return maybe(text, record.get("uri") or _inner(record, "record").get("uri"))
+
+
+@lru_cache(256)  # the same few in all posts
+def _texts(listed: tuple[str, ...]) -> str:
+    return json_text(listed)
 
 
 def _labels(labelled: Json) -> list[str]:

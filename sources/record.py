@@ -6,7 +6,7 @@ it. A record that cannot be parsed raises `Unreadable`; the reader keeps it raw 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -59,15 +59,13 @@ class Table:
     def schema(self) -> pa.Schema:
         return pa.schema([pa.field(name, kind, nullable=name not in self.key) for name, kind in self.columns.items()])
 
-    def key_of(self, row: Row) -> tuple[object, ...]:
-        return tuple(row[part] for part in self.key)
-
-    def unique(self, rows: Iterable[Row]) -> list[Row]:
+    def unique(self, rows: Iterable[Row]) -> dict[tuple[object, ...], Row]:
         """One key comes once: insert-only does not dedupe within a package. Of equal keys the last wins."""
-        return list({self.key_of(row): row for row in rows}.values())
+        return {tuple([row[part] for part in self.key]): row for row in rows}
 
-    def arrow(self, rows: list[Row]) -> pa.Table:
-        return pa.Table.from_pylist(rows, schema=self.schema)
+    def arrow(self, rows: Collection[Row]) -> pa.Table:
+        columns = [pa.array([row[name] for row in rows], kind) for name, kind in self.columns.items()]
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
     def family(self) -> dict[str, "Table"]:
         """This table and its children's, by the names that they have in the warehouse."""
@@ -169,10 +167,14 @@ def version(moment: DateTime | None, *said: object) -> str:
 
 
 def event_key(source: str, kind: str, scope: str, id_: object, version_: str) -> str:
-    return ":".join(_quoted(str(part)) for part in (source, kind, scope, id_, version_))
+    return f"{_key_of_kind(source, kind, scope)}:{_quoted(str(id_))}:{_quoted(version_)}"
 
 
-@lru_cache(4096)  # most parts are those of the key before
+@lru_cache(4096)  # mostly those of the key before
+def _key_of_kind(source: str, kind: str, scope: str) -> str:
+    return f"{_quoted(source)}:{_quoted(kind)}:{_quoted(scope)}"
+
+
 def _quoted(part: str) -> str:
     """Colons and whatever is no plain character percent-encoded. Most parts hold nothing worse than colons."""
     return part.replace(":", "%3A") if _PLAIN.fullmatch(part) else quote(part, safe="-._~/@+")
