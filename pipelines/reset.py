@@ -3,17 +3,23 @@
 import sys
 from difflib import get_close_matches
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from pipelines.ask.answer import USAGE, Answer, Refusal, answering
+from pipelines.destinations.errors import LandingError, Locked
 from pipelines.ledger import Ledger
 from pipelines.settings import SOURCES, landed_tables
-from pipelines.warehouse import Home, Locked
+from pipelines.warehouse import Home
 from pipelines.whereabouts import its_home
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Unknown", "forget", "reset"]
 
-FAILED, USAGE, HELD = 1, 2, 4
+HELD = 4
 
 
 class Unknown(Exception):
@@ -24,26 +30,33 @@ class Unknown(Exception):
 @click.argument("source", type=click.Choice(SOURCES))
 @click.argument("names", nargs=-1, metavar="[NAME]…")
 @click.option("--yes", is_flag=True, help="Do not ask before forgetting a whole source.")
-def reset(source: str, names: tuple[str, ...], yes: bool) -> None:
+@answering
+def reset(source: str, names: tuple[str, ...], yes: bool) -> Answer:
     """Forget how far SOURCE was read, or only the repositories, projects or accounts NAMEd.
 
     The next run reads them as if for the first time. Nothing that was read is lost or doubled.
     """
     home = its_home(Path.cwd())
     if not home.control.exists():
-        click.echo(f"nothing was read into {home.path} yet", err=True)
-        sys.exit(FAILED)
+        raise Refusal("NOTHING_YET", f"nothing was read into {home.path} yet", "read something:  earshot sync")
     if not names and not yes:
+        if not sys.stdin.isatty():
+            raise Refusal("USAGE", f"this forgets how far all of {source} was read", "say so with --yes", USAGE)
         click.confirm(f"Read all of {source} again with the next run?", abort=True, err=True)
     try:
         gone = forget(home, source, names)
     except Locked as locked:
-        click.echo(str(locked), err=True)
-        sys.exit(HELD)
+        raise Refusal("LOCKED", str(locked), "try again when it is done", HELD) from None
+    except LandingError as error:
+        raise Refusal("UNREACHABLE", str(error)) from None
     except Unknown as error:
-        click.echo(str(error), err=True)
-        sys.exit(USAGE)
-    click.echo(f"{', '.join(names) or source}: {gone} {'cursor' if gone == 1 else 'cursors'} forgotten")
+        raise Refusal("NOT_FOUND", str(error), exit_code=USAGE) from None
+
+    def show(console: "Console") -> None:
+        told = f"{', '.join(names) or source}: {gone} {'cursor' if gone == 1 else 'cursors'} forgotten"
+        console.print(told, soft_wrap=True)
+
+    return Answer({"source": source, "names": list(names), "forgotten": gone}, show)
 
 
 def forget(home: Home, source: str, names: tuple[str, ...]) -> int:

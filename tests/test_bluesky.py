@@ -15,6 +15,7 @@ from pipelines.demo.web import Response, html_page
 from pipelines.reset import Unknown, forget
 from sources.bluesky import BlueskyConfig
 from sources.config import ConfigError
+from tests.asked import Reader
 from tests.synced import BlueskyDesk, bluesky_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -453,6 +454,23 @@ def test_a_reset_account_is_read_as_if_for_the_first_time_and_nothing_doubles(
     desk.run()
     assert sum(call.status == 200 for call in desk.app.log if call.path.endswith("getAuthorFeed")) == 2
     desk.judge()
+
+
+def test_reset_tells_people_and_programs_what_it_did_or_why_not(desk: BlueskyDesk, world: BlueskyWorld) -> None:
+    """A program is never asked: it says --yes, or names what it means."""
+    reader = Reader(desk.home)
+    assert reader.json("reset", "bluesky", MAYA)["error"]["code"] == "NOTHING_YET"
+    world.post(MAYA, "hello")
+    desk.run()
+    refused = reader.json("reset", "bluesky")
+    assert refused["meta"]["exit_code"] == 2 and "--yes" in refused["error"]["hint"]
+    unknown = reader.json("reset", "bluesky", MAYA.upper()[:-1])["error"]
+    assert unknown["code"] == "NOT_FOUND" and MAYA in unknown["message"]
+    with desk.home.lock():
+        held = reader.ask("reset", "bluesky", MAYA)
+        assert held.code == 4 and "another run holds" in held.err
+    assert reader.data("reset", "bluesky", MAYA) == {"source": "bluesky", "names": [MAYA], "forgotten": 2}
+    assert "2 cursors forgotten" in reader.ask("reset", "bluesky", "--yes").out
 
 
 def test_a_warehouse_restored_from_a_backup_is_read_on_from_its_own_state(

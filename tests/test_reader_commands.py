@@ -37,10 +37,10 @@ def test_people_are_told_too(demo: Reader) -> None:
 
 
 def test_every_reading_command_takes_json(demo: Reader) -> None:
-    """The one envelope, everywhere; only a shell's script is no answer, and `reset` asks no question."""
+    """The one envelope, everywhere; only a shell's script is no answer."""
     for each in demo.data("commands")["commands"]:
         has_json = "as_json" in {parameter["name"] for parameter in each["parameters"]}
-        assert has_json == (each["name"] not in ("earshot completion", "earshot reset")), each["name"]
+        assert has_json == (each["name"] != "earshot completion"), each["name"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
