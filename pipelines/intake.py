@@ -52,7 +52,8 @@ class Intake:
         async with self._turn:
             if not self.landing.is_shaped() or self._pile.is_news(self.landing.cursors):
                 await self._land()
-            self._pile = Pile(self.landing.tables)
+            else:
+                self._pile = Pile(self.landing.tables)
 
     def keep_raw(self) -> None:
         """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""

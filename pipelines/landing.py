@@ -2,7 +2,8 @@
 
 A package carries rows and the cursors that they make true. dlt loads table by table and can be killed in between, so
 before anything else a half-loaded package is aborted: that rewinds its cursors, and the next reading lands it again
-over what is there (every table merges by key). Merges run in transactions, which DuckDB's default would not do.
+over what is there: every table merges by key, but one that is looked up and found empty, which is filled. Merges run in
+transactions, which DuckDB's default would not do.
 """
 
 import contextlib
@@ -102,7 +103,8 @@ class Landing:
             t for t in self.tables
             if t.name in shaped or within.get(t.name) or (makes and not _is_shaped(t, known))
         ]  # fmt: skip
-        empty = self.home.destination.empty(self.home, self.source, shaped)
+        unsure = [name for name in shaped if not known.get(name, {}).get("holds")]
+        empty = self.home.destination.empty(self.home, self.source, unsure) if unsure else set()
         with self.home.destination.landing(self.home, self.source, self.tables):
             if due:
                 self._run([
@@ -208,6 +210,8 @@ def _resource(table: Table, rows: Any, cursors: dict[str, Json], *, makes: bool,
             # creates the table: models are built over empty ones too
             yield dlt.mark.materialize_table_schema() if table.children else table.schema.empty_table()
         if rows is not None:
+            if makes:
+                state["holds"] = True  # nobody has to look again whether it is empty
             yield rows
         if cursors:
             state["scopes"] = {**state.get("scopes", {}), **cursors}

@@ -1,8 +1,11 @@
 """Rows of one source on their way into one package, as Arrow soon after they came.
 
 As Python objects they take many times their bytes, and what outlives them (cursors, accounts) lies scattered among
-them: memory that held a chunk of rows could not be given back for the sake of a few. A few hundred at a time reuse the
+them: memory that held a chunk of rows could not be given back for the sake of a few. A thousand at a time reuse the
 same memory.
+
+A row that Arrow refuses stays where it is: whoever takes the pile then fails, and rows and cursors go together. Were it
+dropped, another list that fills the pile could land a cursor without its rows.
 """
 
 from collections.abc import Iterator, Mapping
@@ -64,12 +67,15 @@ class Pile:
                 yield table, _unique(table, whole) if table.name in self._doubled else whole
 
     def _shape(self, table: Table) -> None:
-        if rows := table.unique(self._fresh.pop(table.name, ())):
-            keys, known = set(map(hash, rows)), self._keys.setdefault(table.name, set())
-            if not known.isdisjoint(keys):
-                self._doubled.add(table.name)
-            known |= keys
-            self._shaped.setdefault(table.name, []).append(table.arrow(rows.values()))
+        rows = table.unique(self._fresh.get(table.name, ()))
+        if not rows:
+            return
+        shaped, keys, known = table.arrow(rows.values()), set(map(hash, rows)), self._keys.setdefault(table.name, set())
+        if not known.isdisjoint(keys):
+            self._doubled.add(table.name)
+        known |= keys
+        self._shaped.setdefault(table.name, []).append(shaped)
+        del self._fresh[table.name]
 
 
 def _unique(table: Table, rows: pa.Table) -> pa.Table:

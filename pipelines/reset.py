@@ -40,7 +40,7 @@ def reset(source: str, names: tuple[str, ...], yes: bool) -> Answer:
     if not home.control.exists():
         raise Refusal("NOTHING_YET", f"nothing was read into {home.path} yet", "read something:  earshot sync")
     if not names and not yes:
-        if not sys.stdin.isatty():
+        if not sys.stdin.isatty() or click.get_current_context().params["as_json"]:
             raise Refusal("USAGE", f"this forgets how far all of {source} was read", "say so with --yes", USAGE)
         click.confirm(f"Read all of {source} again with the next run?", abort=True, err=True)
     try:

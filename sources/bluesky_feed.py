@@ -199,7 +199,7 @@ class _Walk:
         self.met, self.left = self.met or set(), None
         while True:
             self.pages += 1
-            known = {(item.get("id"), _cid(item)): item for item in page.items}
+            known = {_version(item): item for item in page.items}
             fresh = [item for key, item in known.items() if key not in self.met]
             self.met |= known.keys()
             self.newest = max(filter(None, (self.newest, *map(_indexed, page.items))), default=None)
@@ -268,6 +268,8 @@ def _indexed(item: Json) -> DateTime | None:
     return None
 
 
-def _cid(item: Json) -> object:
+def _version(item: Json) -> object:
+    """The item and what of it this is. What does not tell is known by all that it says, and kept raw as itself."""
     post = item.get("post")
-    return post.get("cid") if isinstance(post, dict) else fingerprint(repr(item))
+    cid = post.get("cid") if isinstance(post, dict) else None
+    return (item["id"], cid) if isinstance(item.get("id"), str) and isinstance(cid, str) else fingerprint(repr(item))

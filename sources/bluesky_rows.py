@@ -46,7 +46,7 @@ def item_rows(item: Json, owner: str, handle: str, seen_at: DateTime) -> Shaped:
         "text": maybe(text, record.get("text")) or "", "created_at": created,
         "created_claim": text(claim) if isinstance(claim, str) else None,
         "indexed_at": instant(need(reason, "indexedAt")) if is_repost else indexed,
-        "said_at": _said_at(reason, created, indexed),
+        "said_at": instant(reason["indexedAt"]) if "indexedAt" in reason else _earlier(created, indexed),
         "langs": _texts(tuple([lang for lang in _listed(record, "langs") if isinstance(lang, str)])),
         "reply_parent_uri": maybe(text, _inner(reply, "parent").get("uri")), "reply_root_uri": maybe(text, root),
         "quote_uri": quote, "embed_type": maybe(text, embed.get("$type")), "labels": labels,
@@ -82,15 +82,13 @@ def identity(author: Json) -> Row:
 
 def said_at(item: Json) -> DateTime:
     """Where the item stands in its feed, or later: min(claimed, indexed). A repost carries somebody's old post."""
-    post = _inner(item, "post")
-    return _said_at(
-        _inner(item, "reason"), _date(_inner(post, "record").get("createdAt")), instant(need(post, "indexedAt"))
-    )
-
-
-def _said_at(reason: Json, created: DateTime | None, indexed: DateTime) -> DateTime:
+    reason, post = _inner(item, "reason"), _inner(item, "post")
     if "indexedAt" in reason:
         return instant(reason["indexedAt"])
+    return _earlier(_date(_inner(post, "record").get("createdAt")), instant(need(post, "indexedAt")))
+
+
+def _earlier(created: DateTime | None, indexed: DateTime) -> DateTime:
     return min(created or indexed, indexed)
 
 

@@ -218,6 +218,9 @@ async def side_by_side(jobs: Iterable[Coroutine[object, object, object]], width:
         async with asyncio.TaskGroup() as group:
             for _ in range(width):
                 group.create_task(one_after_the_other())
+        for job in left:  # a task that was cancelled by nobody else ends without a word
+            job.close()
+            raise RuntimeError("jobs were left undone: those before them were cancelled")
     finally:
         for job in left:
             job.close()  # stopped before its turn

@@ -293,6 +293,22 @@ def test_a_post_that_cannot_be_read_is_kept_raw_and_healed(desk: BlueskyDesk, wo
     desk.judge()
 
 
+def test_each_of_several_posts_that_nothing_identifies_is_kept_raw(desk: BlueskyDesk, world: BlueskyWorld) -> None:
+    """They have no key in common, however little they have of their own."""
+    for n in range(3):
+        world.post(MAYA, f"nameless {n}")
+
+    def rob(request: Any, body: Any) -> Any:
+        for item in body.get("feed", ()):
+            for name in ("uri", "cid"):
+                item["post"].pop(name)
+        return body
+
+    desk.app.rewrite = rob
+    assert desk.run().exit_code == 3
+    assert desk.one("SELECT count(*) FROM ops.quarantine") == 3
+
+
 @pytest.mark.parametrize("answer", [
     html_page(), Response(200, b'{"feed": ['), Response(200, {"feed": "none"}), Response(200, {"error": "x"}),
     Response(200, {"feed": [1]}), Response(500, {"error": "InternalServerError", "message": "Internal Server Error"}),

@@ -13,7 +13,7 @@ from pipelines.demo.bluesky_state import Account
 from pipelines.demo.bluesky_world import BlueskyWorld
 from sources.bluesky import Bluesky, BlueskyConfig
 from sources.bluesky_feed import goal_reached, wider
-from sources.bluesky_rows import normal
+from sources.bluesky_rows import normal, said_at
 from tests.demo_client import get
 from tests.memory import Killed, Memory, read
 
@@ -183,6 +183,11 @@ def test_a_page_is_below_the_goal_only_as_a_whole() -> None:
 
     assert goal_reached(page(-3, -2), NOW) and not goal_reached(page(-3, 2), NOW)
     assert not goal_reached(page(None), NOW) and not goal_reached([], NOW) and goal_reached(page(-3, None), NOW)
+
+
+def test_a_repost_stands_where_it_was_reposted_whatever_its_post_lacks() -> None:
+    at = NOW.subtract(minutes=3).to_iso8601_string()
+    assert said_at({"reason": {"indexedAt": at}, "post": {}}) == NOW.subtract(minutes=3)
 
 
 @pytest.mark.parametrize("bad", ["not a cursor", "1234::bafy", "2026-13-45T99:99:99.999Z"])

@@ -5,6 +5,8 @@ import gc
 import warnings
 from collections.abc import Coroutine, Iterator
 
+import pytest
+
 from sources.reading import side_by_side
 
 
@@ -48,3 +50,13 @@ def test_one_that_breaks_stops_all_and_leaves_none_hanging() -> None:
         gc.collect()
     assert done[-1] == -1 and len(done) < 6
     assert not told  # `was never awaited`
+
+
+def test_jobs_that_nobody_is_left_to_do_are_no_success() -> None:
+    """A task that ends as cancelled, though nobody cancelled it, says nothing to its group."""
+
+    async def job() -> None:
+        raise asyncio.CancelledError
+
+    with pytest.raises(RuntimeError, match="left undone"):
+        asyncio.run(side_by_side([job() for _ in range(9)], 2))

@@ -60,9 +60,7 @@ class PostgresSession:
         self.depth = 0
         with speaking_duckdb(), connection.cursor() as cursor:
             cursor.execute("SET TIME ZONE 'UTC'")
-            cursor.execute(
-                "SET jit = off"
-            )  # of tables just filled the costs are guesses: 4 s of compiling for 0.2 s of work
+            cursor.execute("SET jit = off")  # costs are guesses in tables just filled: 4 s compiling for 0.2 s of work
             cursor.execute("SET client_min_messages = 'error'")  # tables that were not there to be dropped
 
     def execute(self, sql: str, values: Values = ()) -> "PostgresSession":
