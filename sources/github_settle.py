@@ -64,6 +64,17 @@ FROM github.review_comments AS c JOIN swept AS s ON s.surface = 'review_comments
 LEFT JOIN sighted AS g ON g.surface = 'review_comments' AND g.scope = c.scope AND g.id = c.id
 LEFT JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
 WHERE g.id IS NULL AND d.id IS NULL AND ($floor IS NULL OR c.updated_at >= $floor) GROUP BY c.scope, c.number
+UNION ALL
+SELECT 'orphans', c.scope, c.number, 0, false, 0, list(DISTINCT c.id), NULL
+FROM github.issue_comments AS c LEFT JOIN github.issues AS i ON i.parent_key = c.parent_key
+LEFT JOIN deleted AS d ON d.kind = 'issue_comment' AND d.id = c.id
+WHERE i.id IS NULL AND d.id IS NULL
+      AND NOT EXISTS (SELECT 1 FROM github.openers AS o WHERE o.parent_key = c.parent_key) GROUP BY c.scope, c.number
+UNION ALL
+SELECT DISTINCT 'issue', o.scope, o.number, o.id, o.kind = 'pull_request', 0, NULL, NULL
+FROM github.openers AS o LEFT JOIN github.issues AS i ON i.parent_key = o.parent_key
+LEFT JOIN deleted AS d ON d.kind = o.kind AND d.id = o.id
+WHERE i.id IS NULL AND d.id IS NULL
 """
 
 
@@ -170,6 +181,25 @@ async def issue(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     )
 
 
+async def orphans(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
+    """Comments whose issue never landed: it was opened while the lists were read, or a load broke off between tables.
+
+    Were it deleted before the next run, no list and no count would ever speak of its comments again.
+    """
+    number = integer(suspect["number"])
+    try:
+        found = await repo.one("rechecks", f"issues/{number}")
+    except Failure as failure:
+        if failure.code != "NOT_FOUND":
+            raise
+    else:
+        if str(found.get("url", "")).endswith(f"/{number}"):
+            yield Batch("rechecks", repo.scope, issue_rows(repo, [found]))
+            return
+    deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids"), set())
+    yield Batch("rechecks", repo.scope, {"deletions": deletions})
+
+
 async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """Absent from the complete list that the sweep has just read."""
     gone = _ids(suspect, "ids")
@@ -191,7 +221,7 @@ SINGLE: dict[str, tuple[str, str, Callable[[Place, list[Json]], Awaitable[Shaped
 
 TASKS = {
     "comments": comments, "pull_request": pull_request, "reviews": reviews, "issue": issue,
-    "review_comments": review_comments,
+    "review_comments": review_comments, "orphans": orphans,
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import hashlib
 import shutil
 from pathlib import Path
 
+import duckdb
 import pendulum
 import pytest
 
@@ -354,3 +355,29 @@ def test_half_a_package_is_not_for_readers(tmp_path: Path, monkeypatch: pytest.M
         assert titles == [("Slow start",)] if broken else [("Slow start: Hello?",)]
     assert "readers keep" in str(here.sql("SELECT message FROM ops.failures"))
     here.judge()
+
+
+@pytest.mark.parametrize("is_gone", [True, False])
+@pytest.mark.parametrize("torn", [("issues",), ("issues", "openers")], ids=["opener landed", "comments alone"])
+def test_words_whose_issue_never_landed_are_settled(
+    read: Desk, world: GitHubWorld, repo: Repo, torn: tuple[str, ...], is_gone: bool
+) -> None:
+    """A load broke off between its tables, or the issue was opened between the reading of two lists. If it is deleted
+    before the next run, no list and no count ever speaks of it again.
+    """
+    number = repo.open_issue("pete-q", "And PUT?", "Asking for another friend.")
+    world.advance(seconds=60)
+    for words in ("Neither.", "Nor DELETE."):
+        repo.comment(number, "maya", words)
+    world.advance(seconds=600)
+    read.run()
+    with duckdb.connect(str(read.home.warehouse)) as connection:
+        for table in torn:
+            connection.execute(f"DELETE FROM github.{table} WHERE number = ?", [number])
+    if is_gone:
+        repo.delete_issue(number)
+    assert read.run(sweep=True).exit_code == 0
+    read.judge()
+    assert len([call for call in read.app.log if call.path.endswith(f"/issues/{number}")]) == is_gone
+    assert read.run(sweep=True).exit_code == 0
+    assert not [call for call in read.app.log if call.path.endswith(f"/issues/{number}")]
