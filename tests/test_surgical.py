@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from pipelines.demo.github_world import GitHubWorld
@@ -314,6 +315,23 @@ def test_a_first_run_may_be_surgical(tmp_path: Path, world: GitLabWorld) -> None
     assert fresh.one("SELECT count(*) FROM gitlab.merge_requests") == 1
     fresh.run()
     fresh.judge()
+
+
+def test_notes_that_a_broken_load_left_of_what_is_gone_count_nowhere(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """Killed between its tables, a run may leave notes of a merge request that never landed, and is then deleted."""
+    gitlab.run()
+    gone = project.merge_requests[1]
+    with duckdb.connect(str(gitlab.home.warehouse)) as connection:
+        connection.execute("DELETE FROM gitlab.merge_requests WHERE number = 1")
+        connection.execute("DELETE FROM ops.taken_loads")
+    with Ledger.open(gitlab.home.control) as ledger:
+        ledger.learn("unpublished", "1")
+    project.delete(gone)
+    assert gitlab.run(sweep=True).exit_code == 0
+    live = "SELECT DISTINCT parent_number FROM feedback.comments WHERE parent_kind = 'merge_request'"
+    assert {number for (number,) in gitlab.sql(live)} == set(project.merge_requests)
 
 
 def test_100_targets_in_a_few_landings(tmp_path: Path) -> None:

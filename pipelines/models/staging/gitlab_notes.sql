@@ -24,7 +24,7 @@ SELECT
     regexp_matches(v.author, '(^|[-_])bot([-_]|$)|^service_account_') AS is_bot,
     v.is_system,
     n.id IS NULL OR d.parent_key IS NOT NULL AS is_deleted,   -- absent from the thread as it was last read whole
-    coalesce(p.state = 'opened', true) AS is_parent_open,
+    p.state = 'opened' AS is_parent_open,
     coalesce(n.version = v.version, false) AS is_latest_told,
     false AS is_unlisted,
     CAST(NULL AS VARCHAR) AS title,
@@ -34,7 +34,7 @@ SELECT
     v.updated_at,
     v.seen_at
 FROM gitlab.note_versions AS v
-LEFT JOIN parents AS p ON p.parent_key = v.parent_key
+INNER JOIN parents AS p ON p.parent_key = v.parent_key    -- a load that broke off may have left notes of what is no more
 LEFT JOIN gitlab.projects AS project ON project.scope = v.scope
 LEFT JOIN gitlab.threads__discussions__notes AS n ON n.parent_key = v.parent_key AND n.id = v.id
 LEFT JOIN gitlab.threads__discussions AS thread ON thread.parent_key = v.parent_key AND thread.id = v.discussion_id
