@@ -7,7 +7,6 @@ transactions, which DuckDB's default would not do.
 """
 
 import contextlib
-import ctypes
 import logging
 import os
 import shutil
@@ -20,6 +19,7 @@ import duckdb
 import pendulum
 import pyarrow as pa
 
+from pipelines.memory import give_back, keep_little
 from pipelines.pile import Pile
 from pipelines.warehouse import QUICKLY, Home, LandingError
 from sources.record import Json, Table, fingerprint
@@ -34,14 +34,8 @@ from dlt.pipeline.exceptions import PipelineStepFailed
 
 __all__ = ["Landing"]
 
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD, M_ARENA_MAX = -1, -3, -8
-
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
-LIBC = ctypes.CDLL(None)
-with contextlib.suppress(AttributeError):
-    # glibc's: one arena for all threads, large blocks given back at once
-    for parameter, value in ((M_ARENA_MAX, 1), (M_TRIM_THRESHOLD, 131072), (M_MMAP_THRESHOLD, 131072)):
-        LIBC.mallopt(parameter, value)
+keep_little()
 
 log = logging.getLogger("earshot.landing")
 
@@ -116,8 +110,7 @@ class Landing:
                 for surface, told in beside.items():
                     self.kept[surface] = {**self.kept.get(surface, {}), **told}
         if pile.size > MANY:
-            with contextlib.suppress(AttributeError):  # glibc's: what the loading left is not for what comes next
-                LIBC.malloc_trim(0)
+            give_back()
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:
         """Cursors away, of some scopes or of all, and how many: the next run reads as if for the first time."""

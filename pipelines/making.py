@@ -4,8 +4,6 @@ Each is made only if something changed since it was last made, and remembers wha
 ledger say what is `unpublished`, `undocumented` (the index may differ from the documents) and `unembedded`.
 """
 
-import contextlib
-import ctypes
 import gc
 import logging
 import sqlite3
@@ -21,6 +19,7 @@ import pendulum
 
 from pipelines import lifecycle, mirror, models, observed
 from pipelines.ledger import Ledger
+from pipelines.memory import give_back
 from pipelines.model_files import BUILT
 from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
@@ -172,8 +171,7 @@ class Making:
         destination = self.home.destination
         if sum(sum(source.rows.values()) for source in self.report.sources) > MANY:
             gc.collect()  # 40 MB that the reading left
-            with contextlib.suppress(AttributeError):  # glibc's
-                ctypes.CDLL(None).malloc_trim(0)
+            give_back()
         roomy = (QUICKLY, "SET memory_limit = '512MiB'") if self.options.quick else ()  # few enough to be given room
         self.kept_open.enter_context(destination.held_open(self.home, SPARING, roomy))
         try:
