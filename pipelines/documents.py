@@ -1,39 +1,45 @@
 """The docs stage: `feedback.documents` and the full-text index brought up to date with what was touched.
 
 What is due is remembered in the warehouse (`ops.dirty_documents`) together with the rows that made it so. A run over
-everything works off all of it; a surgical one its own targets' alone, and leaves the rest as due as it was.
+everything works off all of it; a surgical one its own targets' alone, and leaves the rest as due as it was. The index
+is written beside: `begun` returns when all documents are made, and what it returns is finished when they can be found.
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
 from pipelines import models
-from pipelines.index import Index, Unreadable, opened
+from pipelines.index import Unreadable
+from pipelines.indexing import GIVEN, Indexing
 from pipelines.making import SPARING
 from pipelines.settings import landed_tables
-from pipelines.warehouse import Home, as_dicts
+from pipelines.warehouse import Home
 
-__all__ = ["Documented", "document", "index_all"]
+__all__ = ["Documented", "begun", "document", "index_all"]
 
 log = logging.getLogger("earshot.documents")
 
-AT_ONCE = 500
+AT_ONCE = 1_000
 INSTANT = "strftime({0} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ') AS {0}"
 ROWS = f"""
-SELECT *, md5(concat_ws(chr(1), content_hash, source, kind, scope, scope_name, number, author, participants, url,
-    created_at, updated_at)) AS row_hash
-FROM (
-    SELECT document_key, content_hash, source, kind, scope, scope_name, number, title, author, body, url,
-        '|' || array_to_string(participants, '|') || '|' AS participants,
-        {INSTANT.format("created_at")}, {INSTANT.format("updated_at")}
-    FROM feedback.documents WHERE {{which}}
-) AS these
+SELECT {", ".join(GIVEN)} FROM (
+    SELECT *, md5(concat_ws(chr(1), content_hash, source, kind, scope, scope_name, number, author, participants, url,
+        created_at, updated_at)) AS row_hash
+    FROM (
+        SELECT document_key, content_hash, source, kind, scope, scope_name, number, title, author, body, url,
+            '|' || array_to_string(participants, '|') || '|' AS participants,
+            {INSTANT.format("created_at")}, {INSTANT.format("updated_at")}
+        FROM feedback.documents WHERE {{which}}
+    ) AS these
+) AS hashed
 """
 ASKED = "document_key IN (SELECT document_key FROM asked)"
 # in a file, by row: the words of all documents are not read to find a hundred (100 ms against 10)
@@ -44,93 +50,136 @@ BY_ROW = f"rowid IN (SELECT rowid FROM feedback.documents WHERE {ASKED})"
 class Documented:
     """Keys of the documents that were regenerated, with the hashes of their words as they are now."""
 
+    home: Home
+    thread: ThreadPoolExecutor  # that writes the index
     touched: dict[str, str] = field(default_factory=dict)
+    indexing: Indexing | None = None
     indexed: int = 0
-    is_complete: bool = False  # nothing is due any more, in the documents and in the index
+    is_complete: bool = False  # once it is finished: nothing is due any more, in the documents and in the index
+
+    def finish(self) -> "Documented":
+        """Waits until the index has what was made."""
+        if self.indexing:
+            try:
+                self.indexed = self.indexing.finish()
+            except Unreadable as error:
+                log.warning("%s is damaged (%s); it is made anew", self.home.search, error)
+                with self.home.destination.building(self.home, SPARING) as connection:
+                    self.indexed = _index_all(self.home, self.thread, connection, anew=True)
+        return self
 
 
 def document(
     home: Home, *, only: Collection[str] | None = None, compare: bool = False, anew: bool = False
 ) -> Documented:
-    """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
-    try:
-        return _document(home, SPARING, only, compare, anew)
-    except duckdb.OutOfMemoryException:
-        with home.destination.unbounded(home, SPARING) as config:
-            return _document(home, config, only, compare, anew)
+    """All of it."""
+    with ThreadPoolExecutor(1) as thread:
+        return begun(home, thread, only=only, compare=compare, anew=anew).finish()
 
 
-def _document(
-    home: Home, config: Mapping[str, Any], only: Collection[str] | None, compare: bool, anew: bool
+def begun(
+    home: Home,
+    thread: ThreadPoolExecutor,
+    *,
+    only: Collection[str] | None = None,
+    compare: bool = False,
+    anew: bool = False,
 ) -> Documented:
-    is_shared = home.destination.is_shared
-    with home.destination.building(home, config) as connection:
-        due = models.regenerate(connection, landed_tables(), None if anew else only, is_shared=is_shared)
-        done = Documented(_hashes(connection, due if only is None else [key for key in due if key in set(only)]))
-        if home.shard.is_all:
-            _indexed(home, connection, done, due, only, compare or anew)
-        else:  # a part of the words would find a part of what was said: `earshot index`, where people search
-            done.is_complete = only is None
+    """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
+    done = Documented(home, thread)
+    with _indexing(home, thread, compares=compare or anew) as done.indexing:
+        try:
+            _make(home, SPARING, done, only, compare or anew, anew)
+        except duckdb.OutOfMemoryException:
+            with home.destination.unbounded(home, SPARING) as config:
+                _make(home, config, done, only, compare or anew, anew)
     return done
 
 
 def index_all(home: Home) -> int:
     """The full text of all documents that are published, where no run of this machine made it; how many changed."""
-    done = Documented()
     home.create()
-    with home.destination.published(home) as connection:
-        if connection is not None:
-            _indexed(home, connection, done, [], None, compare=True)
-    return done.indexed
+    with home.destination.published(home) as connection, ThreadPoolExecutor(1) as thread:
+        if connection is None:
+            return 0
+        try:
+            return _index_all(home, thread, connection)
+        except Unreadable as error:
+            log.warning("%s is damaged (%s); it is made anew", home.search, error)
+            return _index_all(home, thread, connection, anew=True)
 
 
-def _indexed(
-    home: Home, connection: duckdb.DuckDBPyConnection, done: Documented, due: list[str],
-    only: Collection[str] | None, compare: bool,
-) -> None:  # fmt: skip
+def _make(
+    home: Home, config: Mapping[str, Any], done: Documented, only: Collection[str] | None, compare: bool, anew: bool
+) -> None:
+    wanted = None if only is None else set(only)
+    with home.destination.building(home, config) as connection:
+
+        def take(batch: list[str]) -> None:
+            keys = batch if wanted is None else [key for key in batch if key in wanted]
+            done.touched |= _put(home, connection, done.indexing, keys)
+
+        models.regenerate(
+            connection, landed_tables(), None if anew else only, take, is_shared=home.destination.is_shared
+        )
+        if done.indexing:
+            compare = compare or done.indexing.is_new
+            left = wanted if wanted is not None else _differing(connection, done.indexing) if compare else set()
+            _put_all(home, connection, done.indexing, left - done.touched.keys())
+        is_due = connection.execute("SELECT 1 FROM ops.dirty_documents LIMIT 1").fetchone()
+        done.is_complete = only is None or not (compare or is_due)
+
+
+def _indexing(home: Home, thread: ThreadPoolExecutor, *, compares: bool) -> Indexing | nullcontext[None]:
+    """None: a part of the words would find a part of what was said; `earshot index`, where people search."""
+    if not home.shard.is_all:
+        return nullcontext()
     try:
-        _index(home, connection, done, due, only, compare)
+        return Indexing(thread, home.search, compares=compares)
     except Unreadable as error:
         log.warning("%s is damaged (%s); it is made anew", home.search, error)
-        _index(home, connection, done, due, only, compare, anew=True)
+        return Indexing(thread, home.search, compares=compares, anew=True)
 
 
-def _index(
-    home: Home, connection: duckdb.DuckDBPyConnection, done: Documented, due: list[str],
-    only: Collection[str] | None, compare: bool, *, anew: bool = False,
-) -> None:  # fmt: skip
-    with opened(home.search, anew=anew) as index:
-        compare = compare or index.is_new
-        if index.is_new and only is None:  # nothing in it differs from anything
-            done.indexed = index.replace(as_dicts(connection.execute(ROWS.format(which="true")), AT_ONCE), ())
-            done.is_complete = True
-            return
-        keys = list(only) if only is not None else _differing(connection, index) if compare else due
-        gone = set(keys) - _hashes(connection, keys).keys()
-        these = ASKED if home.destination.is_shared else BY_ROW
-        done.indexed = index.replace(_documents(connection, keys, these), gone)
-        left = connection.execute("SELECT 1 FROM ops.dirty_documents LIMIT 1").fetchone()
-        done.is_complete = only is None or not (compare or left)
+def _index_all(
+    home: Home, thread: ThreadPoolExecutor, connection: duckdb.DuckDBPyConnection, *, anew: bool = False
+) -> int:
+    with Indexing(thread, home.search, compares=True, anew=anew) as indexing:
+        _put_all(home, connection, indexing, _differing(connection, indexing))
+    return indexing.finish()
 
 
-def _differing(connection: duckdb.DuckDBPyConnection, index: Index) -> list[str]:
+def _differing(connection: duckdb.DuckDBPyConnection, indexing: Indexing) -> set[str]:
+    """Documents that are not in the index as they are, and what is in it of others."""
+    if not indexing.held:
+        return {key for (key,) in connection.execute("SELECT document_key FROM feedback.documents").fetchall()}
     ours = dict(
         connection.execute(f"SELECT document_key, row_hash FROM ({ROWS.format(which='true')}) AS held").fetchall()
     )
-    theirs = index.hashes()
-    return [key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)]
+    theirs = indexing.held
+    return {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
 
 
-def _hashes(connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> dict[str, str]:
-    with _asked(connection, keys):
-        held = f"SELECT document_key, content_hash FROM feedback.documents WHERE {ASKED}"
-        return dict(connection.execute(held).fetchall())
-
-
-def _documents(connection: duckdb.DuckDBPyConnection, keys: Collection[str], these: str) -> Iterator[dict[str, Any]]:
+def _put_all(home: Home, connection: duckdb.DuckDBPyConnection, indexing: Indexing, keys: Collection[str]) -> None:
     """A few at a time: all words at once would be the warehouse in memory."""
+    left = iter(sorted(keys))
+    while some := list(islice(left, AT_ONCE)):
+        _put(home, connection, indexing, some)
+
+
+def _put(
+    home: Home, connection: duckdb.DuckDBPyConnection, indexing: Indexing | None, keys: Sequence[str]
+) -> dict[str, str]:
+    """These as they are now, into the index; the hash of each one's words."""
+    these = ASKED if home.destination.is_shared else BY_ROW
     with _asked(connection, keys):
-        yield from as_dicts(connection.execute(ROWS.format(which=these)), AT_ONCE)
+        if indexing is None:
+            held = f"SELECT document_key, content_hash FROM feedback.documents WHERE {these}"
+            return dict(connection.execute(held).fetchall())
+        rows = connection.execute(ROWS.format(which=these)).fetchall()
+    hashes = {row[0]: row[1] for row in rows}
+    indexing.put(rows, [key for key in keys if key not in hashes])
+    return hashes
 
 
 @contextmanager

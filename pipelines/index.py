@@ -35,12 +35,12 @@ CREATE TABLE documents (
     source TEXT NOT NULL, kind TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT, number INTEGER, title TEXT,
     author TEXT, participants TEXT NOT NULL, url TEXT, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
 );
-CREATE INDEX documents_by_hash ON documents (content_hash);
 CREATE VIRTUAL TABLE words USING fts5(title, body, tokenize = 'unicode61 remove_diacritics 2');
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(5.0, 1.0)');
 INSERT INTO words (words, rank) VALUES ('hashsize', {8 * 2**20});  -- of 1 MiB, merging takes as long as indexing
 PRAGMA user_version = {VERSION};
 """
+LOOKED_UP = "CREATE INDEX documents_by_hash ON documents (content_hash)"  # of many at once
 FOUND = """
 SELECT d.*, -words.rank AS score, highlight(words, 0, '{open}', '{close}') AS shown_title,
     snippet(words, 1, '{open}', '{close}', '…', {shown}) AS snippet
@@ -66,20 +66,25 @@ class Index:
     def hashes(self) -> dict[str, str]:
         return dict(self.connection.execute("SELECT document_key, row_hash FROM documents").fetchall())
 
-    def replace(self, documents: Iterable[Document], gone: Iterable[str]) -> int:
-        """These as they are now, those no longer; documents whose words were indexed."""
-        written, left = 0, iter(documents)
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """One transaction."""
         self.connection.execute("BEGIN IMMEDIATE")
         try:
-            for key in gone:
-                self._forget(key)
-            while some := list(islice(left, TOGETHER)):
-                written += self._put(some)
+            yield
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 self.connection.execute("ROLLBACK")
             raise
         self.connection.execute("COMMIT")
+
+    def replace(self, documents: Iterable[Document], gone: Iterable[str]) -> int:
+        """These as they are now, those no longer; documents whose words were indexed. A new index gets each once."""
+        written, left = 0, iter(documents)
+        for key in gone:
+            self._forget(key)
+        while some := list(islice(left, TOGETHER)):
+            written += self._put(some)
         return written
 
     def find(self, expression: str, where: str, values: Sequence[Any], limit: int) -> list[dict[str, Any]]:
@@ -122,14 +127,7 @@ class Index:
         return int(self.connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def _put(self, documents: Sequence[Document]) -> int:
-        marks = ", ".join("?" * len(documents))
-        known: dict[str, tuple[int, str]] = {
-            key: (id_, hash_)
-            for key, id_, hash_ in self.connection.execute(
-                f"SELECT document_key, id, content_hash FROM documents WHERE document_key IN ({marks})",
-                [document["document_key"] for document in documents],
-            )
-        }
+        known = {} if self.is_new else self._known([document["document_key"] for document in documents])
         new = [document for document in documents if document["document_key"] not in known]
         held = [(known[d["document_key"]], d) for d in documents if d["document_key"] in known]
         other = [(id_, document) for (id_, hash_), document in held if hash_ != document["content_hash"]]
@@ -144,6 +142,11 @@ class Index:
         )
         return len(other) + len(new)
 
+    def _known(self, keys: Sequence[str]) -> dict[str, tuple[int, str]]:
+        marks = ", ".join("?" * len(keys))
+        held = f"SELECT document_key, id, content_hash FROM documents WHERE document_key IN ({marks})"
+        return {key: (id_, hash_) for key, id_, hash_ in self.connection.execute(held, keys)}
+
     def _forget(self, key: str) -> None:
         row = self.connection.execute("SELECT id FROM documents WHERE document_key = ?", (key,)).fetchone()
         if row:
@@ -153,9 +156,12 @@ class Index:
 
 @contextmanager
 def opened(path: Path, *, anew: bool = False) -> Iterator[Index]:
-    """For the run, which holds the lock. `anew`, or none there: it is made beside and put in place at the end."""
+    """For the run, which holds the lock. `anew`, or none there: it is made beside and put in place at the end.
+
+    One thread may open it and another write it, one after the other.
+    """
     if not anew and path.exists():
-        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             _check(connection)
             connection.row_factory = sqlite3.Row
@@ -170,13 +176,14 @@ def opened(path: Path, *, anew: bool = False) -> Iterator[Index]:
         return
     partial = path.with_suffix(".partial")
     partial.unlink(missing_ok=True)
-    connection = sqlite3.connect(partial, isolation_level=None)
+    connection = sqlite3.connect(partial, isolation_level=None, check_same_thread=False)
     try:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute("PRAGMA synchronous = OFF")
         connection.executescript(SCHEMA)
         yield Index(connection, is_new=True)
+        connection.execute(LOOKED_UP)
         connection.execute("INSERT INTO words (words) VALUES ('optimize')")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.close()
@@ -222,8 +229,10 @@ def is_current(path: Path) -> bool:
 
 
 def _indexed(text: str | None) -> str:
-    text = text or ""
-    return apart(MARKS.sub("", text) if MARKS.search(text) else text)
+    if not text:
+        return ""
+    text = MARKS.sub("", text) if MARKS.search(text) else text
+    return text if text.isascii() else apart(text)
 
 
 def _check(connection: sqlite3.Connection) -> None:

@@ -9,6 +9,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -28,6 +29,7 @@ from sources.reading import Problem
 from sources.record import fingerprint, instant
 
 if TYPE_CHECKING:
+    from pipelines.documents import Documented
     from pipelines.embedders import Embedder
 
 __all__ = ["SPARING", "STATUS", "Making", "Options", "staged"]
@@ -78,17 +80,19 @@ class Making:
     decided: str = ""  # what people had decided when the models were built
     is_due: bool = False
     had_undocumented: bool = False
-    unfinished: list[str] = field(default_factory=list)
+    documented: "Documented | None" = None
+    indexer: ThreadPoolExecutor = field(init=False)  # the one thread that may write the index
     kept_open: ExitStack = field(default_factory=ExitStack)  # every stage finds the warehouse open: 0.1 s
 
     async def make(self, only: Collection[str] | None = None) -> None:
         """Models, documents and what readers get; `only`: documents of these alone."""
-        try:
-            await self.build()
-            await self.document(only)
-            await self.publish()
-        finally:
-            self.kept_open.close()
+        with ThreadPoolExecutor(1, "index") as self.indexer:  # whatever comes, it is waited for while the lock is held
+            try:
+                await self.build()
+                await self.document(only)
+                await self.publish()
+            finally:
+                self.kept_open.close()
 
     async def build(self) -> None:
         """The models, if anything landed or they or their settings are others."""
@@ -110,37 +114,49 @@ class Making:
         left = self.had_undocumented or (self.home.shard.is_all and not is_current(self.home.search))
         if not self.options.docs or not (self.is_due or left):
             return
-        from pipelines.documents import document
+        from pipelines.documents import begun
 
         with self.stage("docs"):
             if self.had_undocumented and not self.is_due:
                 self.ledger.learn("unpublished", str(self.run_id))
                 self.is_due = True
-            try:
-                done = await self.work(
-                    partial(document, self.home, only=only, compare=left, anew=self.anew is not None)
-                )
-            except (sqlite3.Error, OSError) as error:
-                self._failed("docs", "INDEX_FAILED", f"the search index could not be written: {error}")
-                return
-            self.report.documents = done.touched
-            if done.touched or left:
+            if left:
                 self.ledger.learn("unembedded", str(self.run_id))
-            if done.is_complete:
-                self.unfinished.append("undocumented")
-            self.ledger.record_problems(self.run_id, "docs", [], {})
+            self.documented = await self._indexing(
+                partial(begun, self.home, self.indexer, only=only, compare=left, anew=self.anew is not None)
+            )
+            if not self.is_due:
+                await self._indexed()
 
     async def publish(self) -> None:
-        """The readers' file. Only then is what was unfinished finished."""
+        """The readers' file, while the index is written. Only with both is what was unfinished finished."""
         if self.is_due:
             with self.stage("publish"):
                 self.report.published_bytes = await self.work(self._publish)
-            if self.anew:
-                self.ledger.learn("settings", self.anew)
-            self.ledger.learn("unpublished", "")
-            self.ledger.learn("decided", self.decided)
-        for fact in self.unfinished:
-            self.ledger.learn(fact, "")
+                if self.anew:
+                    self.ledger.learn("settings", self.anew)
+                self.ledger.learn("unpublished", "")
+                self.ledger.learn("decided", self.decided)
+                await self._indexed()
+
+    async def _indexed(self) -> None:
+        """Waits for the index, which was begun with the documents."""
+        done = await self._indexing(self.documented.finish) if self.documented else None
+        if done is None:
+            return
+        self.report.documents = done.touched
+        if done.touched:
+            self.ledger.learn("unembedded", str(self.run_id))
+        if done.is_complete:
+            self.ledger.learn("undocumented", "")
+        self.ledger.record_problems(self.run_id, "docs", [], {})
+
+    async def _indexing(self, job: Callable[[], "Documented"]) -> "Documented | None":
+        try:
+            return await self.work(job)  # type: ignore[no-any-return]
+        except (sqlite3.Error, OSError) as error:
+            self._failed("docs", "INDEX_FAILED", f"the search index could not be written: {error}")
+            return None
 
     async def embed(self, only: Collection[str] | None = None) -> None:
         """After the lock was released. Whatever goes wrong here is recorded and tried again, and fails nothing."""

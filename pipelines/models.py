@@ -11,7 +11,7 @@ A model with a `stage` of its own is not built with the others: what is due in i
 """
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import duckdb
 
@@ -80,30 +80,40 @@ def build(
 
 def regenerate(
     connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None,
-    *, is_shared: bool = False,
+    told: Callable[[list[str]], object] = sorted, *, is_shared: bool = False,
 ) -> list[str]:  # fmt: skip
     """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due.
 
-    Some thousand words at a time: what is killed in between leaves the rest due.
+    Some thousand words at a time, and `told` is told of them: what is killed in between leaves the rest due.
     """
     models, tables, found = read_models(is_shared=is_shared), _tables(landed), list[str]()
     bound = _bound(only)
     which = "list_contains(?, parent_key)" if bound else "true"
     connection.execute(_DUE.format(which=which, at_once=AT_ONCE), bound)
-    for (batch,) in connection.execute("SELECT DISTINCT batch FROM due ORDER BY batch").fetchall():
-        found += _regenerate_some(connection, models, tables, batch, by_row=not is_shared)
+    batches = connection.execute("SELECT DISTINCT batch FROM due ORDER BY batch").fetchall()
+    for (batch,) in batches:
+        is_all = only is None and len(batches) == 1
+        some = _regenerate_some(connection, models, tables, batch, by_row=not is_shared, is_all=is_all)
+        told(some)
+        found += some
     return sorted(found)
 
 
 def _regenerate_some(
-    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], batch: int, *, by_row: bool
-) -> list[str]:
+    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], batch: int,
+    *, by_row: bool, is_all: bool,
+) -> list[str]:  # fmt: skip
     connection.begin()
     try:
         connection.execute("CREATE OR REPLACE TEMP TABLE dirty AS SELECT parent_key FROM due WHERE batch = ?", [batch])
         for model in models:
             if model.stage:
-                _build_one(connection, model, models, tables, anew=False, by_row=by_row)
+                is_first = is_all and not connection.execute(f"SELECT 1 FROM {model.name} LIMIT 1").fetchone()
+                if is_first:  # what is not in it is due: all of it, and nothing has to be narrowed
+                    parsed.insert(connection, model.name, model.sql, model.parsed_by)
+                    check(connection, model)
+                else:
+                    _build_one(connection, model, models, tables, anew=False, by_row=by_row)
         connection.execute("DELETE FROM ops.dirty_documents WHERE parent_key IN (SELECT parent_key FROM dirty)")
         found = connection.execute("SELECT parent_key FROM dirty").fetchall()
         connection.commit()

@@ -92,6 +92,7 @@ def _earlier(created: DateTime | None, indexed: DateTime) -> DateTime:
     return min(created or indexed, indexed)
 
 
+@lru_cache(1024)  # a page that is shared once is shared by many
 def normal(url: str) -> str:
     """One spelling for one page: lower-case host, no default port, no fragment, no marks of where it was clicked."""
     try:

@@ -49,7 +49,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def put(home: Home, bodies: dict[str, str]) -> None:
-    with opened(home.search) as index:
+    with opened(home.search) as index, index.writing():
         index.replace([row(key, None, body, content_hash=body, row_hash=body) for key, body in bodies.items()], [])
 
 

@@ -32,7 +32,7 @@ TEXTS = {
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("search")
-    with opened(folder / "search.sqlite") as index:
+    with opened(folder / "search.sqlite") as index, index.writing():
         index.replace([row(key, *words) for key, words in TEXTS.items()], [])
     return folder
 

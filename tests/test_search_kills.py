@@ -22,9 +22,10 @@ def indexed(home: Home) -> list[Any]:
 
 
 @pytest.mark.parametrize(("where", "moment", "call"), [
-    ("pipelines.documents:document", "before", 1), ("pipelines.documents:models.regenerate", "after", 1),
+    ("pipelines.documents:begun", "before", 1), ("pipelines.documents:models.regenerate", "after", 1),
     ("pipelines.index:Index._put", "after", 1), ("pipelines.index:Index.replace", "after", 1),
-    ("pipelines.documents:document", "after", 1), ("pipelines.warehouse:Home.publish", "after", 1),
+    ("pipelines.documents:begun", "after", 1), ("pipelines.documents:Documented.finish", "after", 1),
+    ("pipelines.warehouse:Home.publish", "after", 1),
 ])  # fmt: skip
 @pytest.mark.parametrize("targets", [[], ["--issue", "1", "--mr", "1"]], ids=["bulk", "surgical"])
 def test_a_killed_run_is_finished_by_the_next(
