@@ -294,7 +294,7 @@ class _Stages:
 
 
 def _import_dlt() -> None:
-    import pipelines.landing  # noqa: F401
+    import pipelines.loading  # noqa: F401
 
 
 async def _nothing(batch: Batch) -> None:
