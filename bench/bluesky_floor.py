@@ -10,6 +10,7 @@ import asyncio
 import json
 import sys
 from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -23,9 +24,10 @@ TEXT, TIME = pa.string(), pa.timestamp("us", "UTC")
 ITEM = {"did": TEXT, "uri": TEXT, "cid": TEXT, "parent_key": TEXT}
 SCHEMAS = {
     "posts": ITEM | dict.fromkeys(
-        ("scope", "handle", "kind", "post_uri", "author_did", "author", "text", "created_claim", "langs",
+        ("event_key", "scope", "handle", "kind", "post_uri", "author_did", "author", "text", "created_claim", "langs",
          "reply_parent_uri", "reply_root_uri", "quote_uri", "embed_type"), TEXT,
-    ) | {"created_at": TIME, "indexed_at": TIME, "said_at": TIME, "labels": TEXT, "is_unlisted": pa.bool_()},
+    ) | {"created_at": TIME, "indexed_at": TIME, "said_at": TIME, "seen_at": TIME, "labels": TEXT,
+         "is_unlisted": pa.bool_()},
     "post_links": ITEM | {"url": TEXT, "said_url": TEXT, "domain": TEXT, "title": TEXT, "position": pa.int64()},
     "post_images": ITEM | {"position": pa.int64(), "kind": TEXT, "alt": TEXT, "url": TEXT},
 }  # fmt: skip
@@ -45,14 +47,14 @@ async def read(url: str, accounts: int) -> Tables:
         items = orjson.loads(answer.raise_for_status().content)["feed"]
         own = next(i["post"]["author"]["did"] for i in items if i["post"]["author"]["handle"] == handle)
         for item in items:
-            take(tables, item, own, handle)
+            take(tables, item, own, handle, parsedate_to_datetime(answer.headers["date"]))
 
     async with httpx.AsyncClient(limits=limits, timeout=30) as client:
         await asyncio.gather(*(feed(f"person-{n:04}.bsky.social") for n in range(accounts)))
     return tables
 
 
-def take(tables: Tables, item: Json, owner: str, handle: str) -> None:
+def take(tables: Tables, item: Json, owner: str, handle: str, seen_at: datetime) -> None:
     post, reason = item["post"], item.get("reason")
     record = post["record"]
     reply, embed = record.get("reply", {}), record.get("embed", {})
@@ -61,9 +63,11 @@ def take(tables: Tables, item: Json, owner: str, handle: str) -> None:
            "parent_key": f"bluesky:{root or post['uri']}"}  # fmt: skip
     created, indexed = datetime.fromisoformat(record["createdAt"]), datetime.fromisoformat(post["indexedAt"])
     shown = datetime.fromisoformat(reason["indexedAt"]) if reason else indexed
+    kind = "repost" if reason else "reply" if root else "quote" if quote else "post"
+    parts = (part.replace(":", "%3A") for part in (kind, owner, key["uri"], key["cid"]))
     tables["posts"].append({
         **key, "scope": owner, "handle": handle, "post_uri": post["uri"], "author_did": post["author"]["did"],
-        "kind": "repost" if reason else "reply" if root else "quote" if quote else "post",
+        "event_key": ":".join(("bluesky", *parts)), "kind": kind, "seen_at": seen_at,
         "author": post["author"]["handle"], "text": record["text"], "created_claim": record["createdAt"],
         "langs": orjson.dumps(record.get("langs", [])).decode(), "reply_root_uri": root, "quote_uri": quote,
         "reply_parent_uri": reply.get("parent", {}).get("uri"), "embed_type": embed.get("$type"),
