@@ -1,9 +1,11 @@
 """From batches to rows in the warehouse: what is piled up lands once, also over what an earlier landing left."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import orjson
 import pyarrow as pa
 import pytest
 
@@ -13,6 +15,7 @@ from pipelines.pile import TOGETHER, Pile
 from pipelines.warehouse import Home
 from sources.reading import Batch
 from sources.record import COUNT, TEXT, Table
+from tests.test_gitlab_kills import SETTLED, judge, past, served
 
 NOTES = Table("notes", ("id",), {"id": COUNT, "words": TEXT, "parent_key": TEXT})
 SAID = Table("said", ("id", "version"), {"id": COUNT, "version": TEXT, "parent_key": TEXT}, keeps="versions")
@@ -114,3 +117,70 @@ def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
     repaired.land(piled(notes(1, 2, cursor={"since": 1})))
     for table in ("notes", "said"):
         assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,)]
+
+
+def state_of(home: Home) -> Path:
+    return home.working / "earshot_talk" / "state.json"
+
+
+def test_cursors_are_read_without_dlt_as_dlt_tells_them(home: Home) -> None:
+    landing = Landing.open(home, "talk", TABLES)
+    assert landing.is_shaped() is False and landing.cursors == {}
+    landing.land(piled(notes(1, 2, cursor={"since": 1, "told": {"name": "\uf026Zoë"}, "complete": True})))
+    again = Landing.open(home, "talk", TABLES)
+    assert again._opened is None and again.is_shaped() and again.cursors
+    told = dict(again.cursors)
+    again.prepare()
+    assert again.cursors == told
+    again.land(piled(notes(3, cursor={"since": 2})))
+    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 2}}}
+
+
+@pytest.mark.parametrize("what", ["torn", "another version", "extracted", "normalized", "no warehouse", "older", "odd"])
+def test_dlt_is_asked_where_its_file_alone_does_not_tell(home: Home, tmp_path: Path, what: str) -> None:
+    """What hangs in the air rewinds cursors; what the warehouse does not hold was never landed."""
+    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
+    shutil.copy(home.warehouse, tmp_path / "older")
+    Landing.open(home, "talk", TABLES).land(piled(notes(2, cursor={"since": 2})))
+    assert Landing.open(home, "talk", TABLES)._opened is None
+    state = orjson.loads(state_of(home).read_bytes())
+    since = 2
+    match what:
+        case "torn":
+            state_of(home).write_bytes(state_of(home).read_bytes()[:-40])
+        case "another version":
+            state_of(home).write_bytes(orjson.dumps({**state, "_state_engine_version": 3}))
+        case "odd":
+            state["sources"]["talk"]["resources"]["notes"] = "?"
+            state_of(home).write_bytes(orjson.dumps(state))
+        case "extracted":
+            (home.working / "earshot_talk" / "normalize" / "extracted" / "1790000000.1").mkdir()
+        case "normalized":
+            (home.working / "earshot_talk" / "load" / "normalized" / "1790000000.1").mkdir()
+        case "no warehouse":
+            home.warehouse.unlink()
+            since = 0
+        case "older":
+            shutil.copy(tmp_path / "older", home.warehouse)
+            since = 1
+    asked = list[Landing]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Landing, "prepare", lambda landing: asked.append(landing))
+        Landing.open(home, "talk", TABLES)
+    assert asked
+    if what in ("torn", "no warehouse", "older"):
+        cursors = Landing.open(home, "talk", TABLES).cursors
+        assert cursors == ({"notes": {"1": {"since": since}}} if since else {})
+
+
+def test_a_run_that_finds_nothing_new_imports_no_dlt(tmp_path: Path) -> None:
+    world, place = past()
+    with served(world, tmp_path) as project:
+        assert project.run().code == 0
+        unchanged = project.run(PYTHONPROFILEIMPORTTIME="1")
+        assert unchanged.code == 0 and " pyarrow" in unchanged.err and " dlt" not in unchanged.err
+        world.advance(seconds=61)
+        place.comment(place.issues[1], "maya", "something new")
+        world.advance(seconds=SETTLED)
+        assert " dlt" in project.run(PYTHONPROFILEIMPORTTIME="1").err
+        judge(project, world)
