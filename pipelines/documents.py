@@ -6,7 +6,8 @@ is written beside: `begun` returns when all documents are made, and what it retu
 """
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -48,25 +49,32 @@ BY_ROW = f"rowid IN (SELECT rowid FROM feedback.documents WHERE {ASKED})"
 
 @dataclass
 class Documented:
-    """Keys of the documents that were regenerated, with the hashes of their words as they are now."""
+    """What was regenerated: the documents that are there now, with the hashes of their words."""
 
     home: Home
     thread: ThreadPoolExecutor  # that writes the index
     touched: dict[str, str] = field(default_factory=dict)
+    owed: set[str] = field(default_factory=set)  # made, no longer due, and not on the way into the index yet
     indexing: Indexing | None = None
+    unopened: Exception | None = None  # why there is no index: the documents are made all the same
     indexed: int = 0
     is_complete: bool = False  # once it is finished: nothing is due any more, in the documents and in the index
 
     def finish(self) -> "Documented":
         """Waits until the index has what was made."""
+        if self.unopened:
+            raise self.unopened
         if self.indexing:
             try:
                 self.indexed = self.indexing.finish()
             except Unreadable as error:
                 log.warning("%s is damaged (%s); it is made anew", self.home.search, error)
-                with self.home.destination.building(self.home, SPARING) as connection:
-                    self.indexed = _index_all(self.home, self.thread, connection, anew=True)
+                _in_little_memory(self.home, self._remake)
         return self
+
+    def _remake(self, config: Mapping[str, Any]) -> None:
+        with self.home.destination.building(self.home, config) as connection:
+            self.indexed = _index_all(self.home, self.thread, connection, anew=True)
 
 
 def document(
@@ -78,21 +86,20 @@ def document(
 
 
 def begun(
-    home: Home,
-    thread: ThreadPoolExecutor,
-    *,
-    only: Collection[str] | None = None,
-    compare: bool = False,
+    home: Home, thread: ThreadPoolExecutor, *, only: Collection[str] | None = None, compare: bool = False,
     anew: bool = False,
-) -> Documented:
+) -> Documented:  # fmt: skip
     """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
-    done = Documented(home, thread)
-    with _indexing(home, thread, compares=compare or anew) as done.indexing:
+    done, compare = Documented(home, thread), compare or anew
+    if (
+        home.shard.is_all
+    ):  # a part of the words would find a part of what was said: `earshot index`, where people search
         try:
-            _make(home, SPARING, done, only, compare or anew, anew)
-        except duckdb.OutOfMemoryException:
-            with home.destination.unbounded(home, SPARING) as config:
-                _make(home, config, done, only, compare or anew, anew)
+            done.indexing = _opened(home, thread, compares=compare)
+        except (sqlite3.Error, OSError) as error:
+            done.unopened = error
+    with done.indexing or nullcontext():
+        _in_little_memory(home, lambda config: _make(home, config, done, only, compare, anew))
     return done
 
 
@@ -116,9 +123,12 @@ def _make(
     with home.destination.building(home, config) as connection:
 
         def take(batch: list[str]) -> None:
-            keys = batch if wanted is None else [key for key in batch if key in wanted]
-            done.touched |= _put(home, connection, done.indexing, keys)
+            done.owed |= {key for key in batch if wanted is None or key in wanted}
+            done.touched |= _put(home, connection, done.indexing, sorted(done.owed))
+            done.owed.clear()
 
+        if done.owed:
+            take([])
         models.regenerate(
             connection, landed_tables(), None if anew else only, take, is_shared=home.destination.is_shared
         )
@@ -130,10 +140,16 @@ def _make(
         done.is_complete = only is None or not (compare or is_due)
 
 
-def _indexing(home: Home, thread: ThreadPoolExecutor, *, compares: bool) -> Indexing | nullcontext[None]:
-    """None: a part of the words would find a part of what was said; `earshot index`, where people search."""
-    if not home.shard.is_all:
-        return nullcontext()
+def _in_little_memory(home: Home, job: Callable[[Mapping[str, Any]], None]) -> None:
+    """And with all there is, where something cannot be spilled."""
+    try:
+        job(SPARING)
+    except duckdb.OutOfMemoryException:
+        with home.destination.unbounded(home, SPARING) as config:
+            job(config)
+
+
+def _opened(home: Home, thread: ThreadPoolExecutor, *, compares: bool) -> Indexing:
     try:
         return Indexing(thread, home.search, compares=compares)
     except Unreadable as error:

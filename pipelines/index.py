@@ -79,7 +79,7 @@ class Index:
         self.connection.execute("COMMIT")
 
     def replace(self, documents: Iterable[Document], gone: Iterable[str]) -> int:
-        """These as they are now, those no longer; documents whose words were indexed. A new index gets each once."""
+        """These as they are now, those no longer; documents whose words were indexed."""
         written, left = 0, iter(documents)
         for key in gone:
             self._forget(key)
@@ -127,7 +127,7 @@ class Index:
         return int(self.connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
     def _put(self, documents: Sequence[Document]) -> int:
-        known = {} if self.is_new else self._known([document["document_key"] for document in documents])
+        known = self._known([document["document_key"] for document in documents])
         new = [document for document in documents if document["document_key"] not in known]
         held = [(known[d["document_key"]], d) for d in documents if d["document_key"] in known]
         other = [(id_, document) for (id_, hash_), document in held if hash_ != document["content_hash"]]

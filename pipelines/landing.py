@@ -1,9 +1,10 @@
 """Rows into the warehouse, with dlt: one pipeline per source, one load package per landing.
 
 A package carries rows and the cursors that they make true. dlt loads table by table and can be killed in between, so
-before anything else a half-loaded package is aborted: that rewinds its cursors, and the next reading lands it again
-over what is there: every table merges by key, but one that is looked up and found empty, which is filled. Merges run in
-transactions, which DuckDB's default would not do.
+before anything else a half-loaded package is thrown away together with dlt's own state, which knows its cursors
+already; the state comes back from the warehouse, as the last whole package left it. The next reading lands the rows
+again over what is there: every table merges by key, but one that is looked up and found empty, which is filled. Merges
+run in transactions, which DuckDB's default would not do.
 
 Importing dlt takes longer than to ask a whole repository whether anything is new. So it is imported when there is
 something to land; until then dlt's own file tells the cursors, if it is whole, no package hangs in the air, and the
@@ -12,6 +13,7 @@ warehouse has what was last landed. Where any of this is otherwise dlt is asked 
 
 import contextlib
 import logging
+import os
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -56,13 +58,12 @@ class Landing:
         landing = cls(source, tables, home, quick=quick)
         try:
             kept = home.destination.cursors(home, source)
+            landing._left = None if kept is not None else _left(home, landing.name, source)
         except duckdb.IOException as error:
             raise landing._unreachable(error) from None
         if kept is not None:
             landing.kept = {**kept}
-            return landing
-        landing._left = _left(home, landing.name, source)
-        if not landing._left:  # a first run has something to land
+        elif landing._left is None:  # a first run too: it has something to land
             landing.prepare()
         return landing
 
@@ -151,7 +152,7 @@ class Landing:
         more = (QUICKLY,) if self.quick else ()
         with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
             load = loading.load(self.home, self._opened, parts)
-        _marker(self.home.working / self.name).write_text(load, encoding="utf-8")
+        mark(self.home, self.name, load)
 
     def _resources(self) -> Resources:
         if self._opened is None and self._left is not None:
@@ -169,27 +170,39 @@ def shape(table: Table) -> str:
     return fingerprint(table.keeps, *((name, str(member.schema)) for name, member in table.family().items()))
 
 
+def is_pending(home: Home, name: str) -> bool:
+    """Whether a package is under way that nobody goes on with: its cursors are in dlt's file already."""
+    return any(any(folder.iterdir()) for part in PENDING if (folder := home.working / name / part).is_dir())
+
+
 def is_held(home: Home, name: str, source: str) -> bool:
     """Whether the warehouse has what was last landed: cursors ahead of its rows would lose what is in between."""
-    marker = _marker(home.working / name)
-    load = marker.read_text(encoding="utf-8") if marker.exists() else ""
+    try:
+        load = _marker(home, name).read_text(encoding="utf-8")
+    except FileNotFoundError:  # whatever dlt's file says, what made it so was killed
+        return False
     return not load or home.destination.holds(home, source, load)
+
+
+def mark(home: Home, name: str, load: str) -> None:
+    """Remembers what was last landed; nothing: all that dlt's file says came from the warehouse."""
+    marker = _marker(home, name)
+    marker.with_suffix(".new").write_text(load, encoding="utf-8")
+    os.replace(marker.with_suffix(".new"), marker)
 
 
 def _left(home: Home, name: str, source: str) -> Resources | None:
     """What the last landing left; None where only dlt can tell."""
-    folder, is_there = home.working / name, home.destination.is_there(home)
-    if not folder.exists():
-        return None if is_there else {}
     try:
-        state = orjson.loads((folder / "state.json").read_bytes())
-        if state["_state_engine_version"] != STATE_VERSION or any(any((folder / p).iterdir()) for p in PENDING):
-            return None
+        state = orjson.loads((home.working / name / "state.json").read_bytes())
         resources = state.get("sources", {}).get(source, {}).get("resources", {})
-        is_sound = is_there and all(isinstance(known, dict) for known in resources.values())
-        return resources if is_sound and is_held(home, name, source) else None
+        is_sound = state["_state_engine_version"] == STATE_VERSION and all(
+            isinstance(r, dict) for r in resources.values()
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
+    is_whole = is_sound and not is_pending(home, name) and home.destination.is_there(home)
+    return resources if is_whole and is_held(home, name, source) else None
 
 
 def _is_shaped(table: Table, known: Resources) -> bool:
@@ -197,8 +210,8 @@ def _is_shaped(table: Table, known: Resources) -> bool:
     return bool(known.get(table.name, {}).get("shape") == shape(table))
 
 
-def _marker(working: Path) -> Path:
-    return working / "landed"
+def _marker(home: Home, name: str) -> Path:
+    return home.working / name / "landed"
 
 
 def _set_aside(folder: Path, error: Exception) -> None:

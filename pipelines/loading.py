@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.landing import is_held, shape
+from pipelines.landing import is_held, is_pending, mark, shape
 from pipelines.warehouse import Home, LandingError
 from sources.record import Json, Table
 
@@ -34,8 +34,6 @@ def load(home: Home, pipeline: Any, parts: list[dict[str, Any]]) -> str:
     except PipelineStepFailed as failed:
         cause = failed.__cause__ or failed
         cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
-        if pipeline.has_pending_data:
-            pipeline.abort_packages()
         said = home.destination.safe(str(cause).splitlines()[0])
         error = LandingError(f"loading {pipeline.dataset_name} failed: {said:.300}")
         error.is_torn = True
@@ -44,27 +42,35 @@ def load(home: Home, pipeline: Any, parts: list[dict[str, Any]]) -> str:
 
 
 def opened(home: Home, name: str, source: str) -> Any:
-    fresh = not (home.working / name / "state.json").exists()
+    state = home.working / name / "state.json"
+    is_known = state.exists()
     pipeline = dlt.pipeline(
         name,
         pipelines_dir=str(home.working),
         dataset_name=source,
         destination=home.destination.for_dlt(home),
     )
-    if pipeline.has_pending_data:
-        log.warning("a killed run left a half-loaded package; it is aborted and read again")
-        pipeline.abort_packages()
     is_there = home.destination.is_there(home)
-    if fresh and is_there:
-        pipeline.sync_destination()
-    elif not fresh and not is_there:
-        pipeline.drop()  # cursors without rows: the warehouse was removed, everything is read again
-    elif not fresh and not is_held(home, name, source):
-        log.warning("the warehouse is older than what was last read (a restored copy?); reading goes on from its state")
+    if why := _why_unsound(home, name, source, is_known=is_known, is_there=is_there):
+        log.warning("%s", why)
+        state.unlink(missing_ok=True)  # first: without its package it would be believed
         pipeline.drop()
+        is_known = False
+    if is_there and not is_known:
         pipeline.sync_destination()
+        mark(home, name, "")
     pipeline._state_restored = True  # else every first landing of a process asks again: 0.15 s
     return pipeline
+
+
+def _why_unsound(home: Home, name: str, source: str, *, is_known: bool, is_there: bool) -> str:
+    if is_pending(home, name):
+        return "a killed run left a half-loaded package; it is thrown away and read again"
+    if is_known and not is_there:
+        return "the warehouse is gone; everything is read again"
+    if is_known and not is_held(home, name, source):
+        return "the warehouse is older than what was last read (a restored copy?); reading goes on from its state"
+    return ""
 
 
 def _source(name: str, resources: list[Any]) -> Any:

@@ -129,7 +129,7 @@ class Making:
                 await self._indexed()
 
     async def publish(self) -> None:
-        """The readers' file, while the index is written. Only with both is what was unfinished finished."""
+        """The readers' file, while the index is written; each remembers what it could not finish."""
         if self.is_due:
             with self.stage("publish"):
                 self.report.published_bytes = await self.work(self._publish)

@@ -80,7 +80,7 @@ def build(
 
 def regenerate(
     connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None,
-    told: Callable[[list[str]], object] = sorted, *, is_shared: bool = False,
+    told: Callable[[list[str]], None] | None = None, *, is_shared: bool = False,
 ) -> list[str]:  # fmt: skip
     """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due.
 
@@ -94,7 +94,8 @@ def regenerate(
     for (batch,) in batches:
         is_all = only is None and len(batches) == 1
         some = _regenerate_some(connection, models, tables, batch, by_row=not is_shared, is_all=is_all)
-        told(some)
+        if told:
+            told(some)
         found += some
     return sorted(found)
 

@@ -101,8 +101,13 @@ class Run:
     is_torn: bool = False  # a landing broke off: half a package is not for readers
 
     async def work(self, job: Callable[..., Any], *args: Any) -> Any:
-        """A job in the one thread that may touch dlt and DuckDB."""
-        return await asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
+        """A job in the one thread that may touch dlt and DuckDB. Cancelled, it is waited for: it may be writing."""
+        running = asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            await asyncio.wait([running])
+            raise
 
     def open(self, source: Source) -> "Landing":
         """Where the source's rows go, and how far it was read."""

@@ -1,7 +1,10 @@
 """The index is written beside: what breaks off in between leaves it as it was or is made up for, and nobody waits."""
 
+import asyncio
+import pkgutil
 import sqlite3
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -9,14 +12,17 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import models
+from pipelines import documents, models
+from pipelines.choice import targets
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.documents import begun, document
 from pipelines.indexing import GIVEN, Indexing
-from pipelines.warehouse import PublishError
+from pipelines.surgical import Order, operate
+from pipelines.sync import Options, sync
+from pipelines.warehouse import Locked, PublishError
 from tests.small_gitlab import gitlab, project, world
-from tests.synced import GitLabDesk
+from tests.synced import GitLabDesk, Reached
 from tests.test_documents import found, indexed
 
 __all__ = ["gitlab", "project", "world"]
@@ -159,3 +165,98 @@ def test_a_part_of_the_words_is_not_indexed(gitlab: GitLabDesk) -> None:
     with ThreadPoolExecutor(1) as thread:
         done = begun(replace(gitlab.home, shard=Shard(1, 2)), thread, anew=True)
     assert done.indexing is None and done.is_complete and done.finish() is done and indexed(gitlab.home) == was
+
+
+def news(world: GitLabWorld, project: Project) -> None:
+    world.advance(seconds=61)
+    for number in (1, 2):
+        project.comment(project.merge_requests[number], "maya", "the pangolin rolls")
+    world.advance(seconds=300)
+
+
+def out_of_memory(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
+    put, calls = documents._put, list[int]()
+
+    def once(*args: Any) -> dict[str, str]:
+        calls.append(1)
+        if len(calls) == at:
+            raise duckdb.OutOfMemoryException("something that cannot be spilled")
+        return put(*args)
+
+    monkeypatch.setattr(documents, "_put", once)
+
+
+def test_what_could_not_be_handed_over_in_little_memory_is_handed_over_in_more(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made and no longer due by then."""
+    news(world, project)
+    out_of_memory(monkeypatch, at=1)
+    report = gitlab.run()
+    assert report.exit_code == 0 and len(report.documents) == 2
+    assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
+
+
+def test_a_new_index_is_filled_in_more_memory_where_little_was_not_enough(
+    gitlab: GitLabDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was = indexed(gitlab.home)
+    gitlab.home.search.unlink()
+    monkeypatch.setattr(documents, "AT_ONCE", 2)
+    out_of_memory(monkeypatch, at=2)
+    assert gitlab.run().exit_code == 0 and indexed(gitlab.home) == was
+
+
+def test_documents_are_made_and_published_though_the_index_cannot_be_opened(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    news(world, project)
+    gitlab.home.search.unlink()
+    blocked = gitlab.home.search.with_suffix(".partial")
+    blocked.mkdir()
+    report = gitlab.run()
+    assert report.exit_code == 3 and "could not be written" in str(report.stage_problem)
+    assert gitlab.one("SELECT count(*) FROM feedback.documents WHERE body LIKE '%pangolin%'") == 2
+    blocked.rmdir()
+    assert gitlab.run().exit_code == 0
+    assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
+
+
+@pytest.mark.parametrize("stage", ["docs", "publish"])
+@pytest.mark.parametrize("mode", ["bulk", "surgical"])
+def test_a_cancelled_run_keeps_the_lock_until_it_writes_no_more(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch, stage: str, mode: str
+) -> None:
+    news(world, project)
+    where = {"docs": "pipelines.documents.begun", "publish": "pipelines.warehouse.Home.publish"}[stage]
+    job, began, heard = pkgutil.resolve_name(where.replace(".begun", ":begun").replace(".Home", ":Home")), [0], []
+
+    def slow(*args: Any, **more: Any) -> Any:
+        began[0] = 1
+        time.sleep(0.5)
+        made = job(*args, **more)
+        with pytest.raises(Locked), gitlab.home.lock():
+            heard.append("somebody else could write too")
+        heard.append("done")
+        return made
+
+    monkeypatch.setattr(where, slow)
+
+    async def cancelled() -> None:
+        connected = Reached(gitlab.source(gitlab.names), gitlab.app)
+        order = Order(connected, "lantern/console", targets((), (1,), ()), 60.0, False)
+        run = (
+            operate(gitlab.home, order, Options()) if mode == "surgical" else sync(gitlab.home, [connected], Options())
+        )
+        task = asyncio.create_task(run)
+        while not began[0]:
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    assert heard == ["done"]
+    monkeypatch.undo()
+    gitlab.run()
+    assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]

@@ -1,6 +1,8 @@
 """From batches to rows in the warehouse: what is piled up lands once, also over what an earlier landing left."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from pipelines.destinations.embedded import Embedded
-from pipelines.landing import Landing
+from pipelines.landing import Landing, is_pending
 from pipelines.pile import TOGETHER, Pile
-from pipelines.warehouse import Home
+from pipelines.warehouse import Home, LandingError
 from sources.reading import Batch
 from sources.record import COUNT, TEXT, Table
 from tests.test_gitlab_kills import SETTLED, judge, past, served
@@ -95,8 +97,6 @@ def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
 ) -> None:
     """One table is filled then, the other is not, and no cursor has moved."""
     from dlt.destinations.impl.duckdb.duck import DuckDbCopyJob
-
-    from pipelines.warehouse import LandingError
 
     copy = DuckDbCopyJob.run
 
@@ -184,3 +184,85 @@ def test_a_run_that_finds_nothing_new_imports_no_dlt(tmp_path: Path) -> None:
         world.advance(seconds=SETTLED)
         assert " dlt" in project.run(PYTHONPROFILEIMPORTTIME="1").err
         judge(project, world)
+
+
+class Killed(BaseException):
+    """Nothing catches a kill."""
+
+
+def breaks_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second landing: one of its tables is in, dlt's file has its cursor, the disk is full."""
+    from dlt.destinations.impl.duckdb.duck import DuckDbCopyJob
+
+    copy = DuckDbCopyJob.run
+
+    def full(job: Any) -> None:
+        if job.load_table_name == "said":
+            raise OSError("No space left on device")
+        copy(job)
+
+    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckDbCopyJob, "run", full)
+        patch.setenv("LOAD__RAISE_ON_MAX_RETRIES", "1")
+        with pytest.raises(LandingError) as failed:
+            Landing.open(home, "talk", TABLES).land(piled(notes(2, cursor={"since": 2})))
+    assert failed.value.is_torn and is_pending(home, "earshot_talk")
+
+
+@pytest.mark.parametrize("moment", ["", "state gone", "package gone", "all gone"])
+def test_what_was_thrown_away_is_read_again_wherever_that_is_killed(
+    home: Home, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """dlt's file is ahead of the rows: it must not be believed once its package is gone."""
+    from dlt.pipeline.pipeline import Pipeline
+
+    breaks_off(home, monkeypatch)
+    drop, working = Pipeline.drop, home.working / "earshot_talk"
+
+    def killed(pipeline: Any) -> Any:
+        if moment == "package gone":
+            shutil.rmtree(working / "load")
+        if moment == "all gone":
+            drop(pipeline)
+        raise Killed
+
+    if moment:
+        with monkeypatch.context() as patch:
+            patch.setattr(Pipeline, "drop", killed)
+            with pytest.raises(Killed):
+                Landing.open(home, "talk", TABLES)
+    landing = Landing.open(home, "talk", TABLES)
+    assert landing.cursors == {"notes": {"1": {"since": 1}}} and not is_pending(home, "earshot_talk")
+    landing.land(piled(notes(2, cursor={"since": 2})))
+    landing.land(piled(notes(3, cursor={"since": 3})))
+    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 3}}}
+    for table in ("notes", "said"):
+        assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,), (3,)]
+
+
+def test_a_package_that_an_earlier_version_flagged_is_thrown_away_too(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """dlt itself calls it no pending data: it would be taken for done together with the next one."""
+    breaks_off(home, monkeypatch)
+    [package] = (home.working / "earshot_talk" / "load" / "normalized").iterdir()
+    from dlt import attach
+
+    storage = attach("earshot_talk", pipelines_dir=str(home.working))._get_load_storage()
+    storage.normalized_packages.set_abort_flag(package.name)
+    landing = Landing.open(home, "talk", TABLES)
+    assert landing.cursors == {"notes": {"1": {"since": 1}}}
+    landing.land(piled(notes(2, cursor={"since": 2})))
+    assert rows(home, "SELECT id FROM talk.said ORDER BY id") == [(1,), (2,)]
+
+
+def test_a_warehouse_that_another_process_holds_is_named(home: Home) -> None:
+    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
+    holds = f"import duckdb; c = duckdb.connect({str(home.warehouse)!r}); print(1, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout and holder.stdin
+        holder.stdout.readline()
+        with pytest.raises(LandingError, match="cannot be reached"):
+            Landing.open(home, "talk", TABLES)
+        holder.communicate(b"\n", timeout=20)

@@ -49,8 +49,7 @@ talk AS (
         any_value(url) FILTER (nth = 1) AS url,
         any_value(title) FILTER (is_opener) AS title,
         any_value(words) FILTER (is_opener AND source <> 'bluesky') AS description,
-        -- sorted as a list: an aggregate with an ORDER BY takes twice as long
-        list({'at': thread_at, 'thread': thread_id, 'nth': nth, 'said': head || chr(10) || words})
+        string_agg(head || chr(10) || words, chr(10) || chr(10) ORDER BY thread_at, thread_id, nth)
             FILTER (NOT is_hidden AND words <> '' AND (NOT is_opener OR source = 'bluesky')) AS discussion,
         list(DISTINCT lower(author) ORDER BY lower(author)) FILTER (NOT is_hidden AND author IS NOT NULL) AS participants,
         bool_or(is_hidden) AS is_unlisted,
@@ -75,7 +74,7 @@ told AS (
             chr(10) || chr(10),
             nullif(talk.description, ''),
             'Labels: ' || nullif(array_to_string(parent.labels, ', '), ''),
-            array_to_string(list_transform(list_sort(talk.discussion), lambda one: one.said), chr(10) || chr(10))
+            talk.discussion
         ) AS body,
         coalesce(talk.participants, []) AS participants,
         coalesce(parent.url, talk.url) AS url,
