@@ -144,6 +144,8 @@ class Landing:
                 gone += len(resource.get("scopes", {})) - len(kept)
                 if "scopes" in resource:
                     resource["scopes"] = kept
+        if gone and self.kept is None:
+            self._run([])  # or the state that comes back after a kill would know them still
         return gone
 
     def _run(self, parts: list[dict[str, Any]]) -> None:

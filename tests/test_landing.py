@@ -266,3 +266,20 @@ def test_a_warehouse_that_another_process_holds_is_named(home: Home) -> None:
         with pytest.raises(LandingError, match="cannot be reached"):
             Landing.open(home, "talk", TABLES)
         holder.communicate(b"\n", timeout=20)
+
+
+def test_what_was_reset_stays_so_when_the_next_landing_is_killed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dlt.pipeline.pipeline import Pipeline
+
+    def killed(*_: Any, **more: Any) -> None:
+        raise Killed
+
+    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
+    assert Landing.open(home, "talk", TABLES).forget(["1"]) == 1
+    landing = Landing.open(home, "talk", TABLES)
+    assert landing.cursors == {"notes": {}} and landing._opened is None
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr(Pipeline, "load", killed)
+        landing.land(piled(notes(1, cursor={"since": 1})))
+    assert is_pending(home, "earshot_talk")
+    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {}}
