@@ -91,9 +91,7 @@ def begun(
 ) -> Documented:  # fmt: skip
     """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
     done, compare = Documented(home, thread), compare or anew
-    if (
-        home.shard.is_all
-    ):  # a part of the words would find a part of what was said: `earshot index`, where people search
+    if home.shard.is_all:  # part of the words would find part of what was said; there `earshot index` makes it
         try:
             done.indexing = _opened(home, thread, compares=compare)
         except (sqlite3.Error, OSError) as error:

@@ -4,13 +4,15 @@
 ended. Each shard has a ledger of its own and rewrites its own rows alone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import duckdb
 import orjson
 import pyarrow as pa
 
 from pipelines import control
+from pipelines.destinations.control import Control
 from pipelines.ledger import Ledger
 from pipelines.sharding import ALONE
 from pipelines.warehouse import Home
@@ -60,6 +62,13 @@ TABLES = {
     **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
     **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "settings": "command_prefix VARCHAR",
 }  # fmt: skip
+ACKNOWLEDGED = "acknowledgements"
+FROM_THE_FIRST = f"SELECT count(*) AS held, '0001-01-01T00:00:00' AS since FROM ops.{ACKNOWLEDGED}"
+NEAR_THE_LAST = f"""
+SELECT count(*) AS held, coalesce(
+    strftime((max(processed_at) - INTERVAL 10 MINUTE) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S'), '0001-01-01T00:00:00'
+) AS since FROM ops.{ACKNOWLEDGED}
+"""
 HELD = "SELECT table_name, count(*) FROM information_schema.columns WHERE table_schema = 'ops' GROUP BY table_name"
 
 
@@ -132,17 +141,32 @@ def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefi
 
 
 def mirror_decisions(connection: duckdb.DuckDBPyConnection, home: Home) -> None:
-    """What people decided: before the models that mind it are built, and as the run has left it. Of acknowledgements
-    there may be very many, and none ever changes.
-    """
+    """What people decided: before the models that mind it are built, and as the run has left it."""
     with control.writing(home) as decided:
-        held = connection.execute("SELECT count(*) FROM ops.acknowledgements").fetchone()
-        known = held == tuple(decided.rows("SELECT count(*) FROM acknowledgements")[0])
-        tables = [table for table in DECIDED if not (known and table == "acknowledgements")]
-        told = {table: decided.rows(f"SELECT {_names(table)} FROM {table}") for table in tables}
+        told = {table: _decided(decided, table) for table in DECIDED if table != ACKNOWLEDGED}
+        _mirror_acknowledged(connection, decided)
     for table, rows in told.items():
         connection.execute(f"DELETE FROM ops.{table}")
         _insert(connection, table, rows)
+
+
+def _mirror_acknowledged(connection: duckdb.DuckDBPyConnection, decided: Control) -> None:
+    """There may be very many and none ever changes: what is new stands behind the last that is known, or a little
+    before it, where another machine's clock is slow. Where that does not add up, all of them.
+    """
+    total = decided.rows(f"SELECT count(*) FROM {ACKNOWLEDGED}")[0][0]
+    for query in (NEAR_THE_LAST, FROM_THE_FIRST):
+        held, since = connection.execute(query).fetchone() or (0, None)
+        if held == total:
+            return
+        connection.execute(
+            f"DELETE FROM ops.{ACKNOWLEDGED} WHERE processed_at >= CAST(? AS TIMESTAMPTZ)", [f"{since}Z"]
+        )
+        _insert(connection, ACKNOWLEDGED, _decided(decided, ACKNOWLEDGED, "WHERE processed_at >= ?", since))
+
+
+def _decided(decided: Control, table: str, where: str = "", *values: object) -> Sequence[tuple[Any, ...]]:
+    return decided.rows(f"SELECT {_names(table)} FROM {table} {where}", values)
 
 
 def _names(table: str) -> str:
