@@ -40,6 +40,8 @@ CHUNK_ROWS = 25_000
 MANY = 10_000  # rows
 # every thread has buffers of its own; what does not fit is spilled to disk
 SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "112MiB"}
+# what is narrowed to a few parents joins hundreds of small tables: their buffers count in full, and are hardly touched
+ROOMY = "512MiB"
 STATUS = {0: "done", 1: "failed", 3: "partial"}
 
 
@@ -188,12 +190,13 @@ class Making:
         if sum(sum(source.rows.values()) for source in self.report.sources) > MANY:
             gc.collect()  # 40 MB that the reading left
             give_back()
-        roomy = (QUICKLY, "SET memory_limit = '512MiB'") if self.options.quick else ()  # few enough to be given room
-        self.kept_open.enter_context(destination.held_open(self.home, SPARING, roomy))
+        limit = ROOMY if self.options.quick or self.anew is None else SPARING["memory_limit"]
+        settings = (f"SET memory_limit = '{limit}'", *((QUICKLY,) if self.options.quick else ()))
+        self.kept_open.enter_context(destination.held_open(self.home, SPARING, settings))
         try:
             self._build_with(SPARING)
         except duckdb.OutOfMemoryException:  # something that cannot be spilled
-            log.info("models need more than %s; built again without a limit", SPARING["memory_limit"])
+            log.info("models need more than %s; built again without a limit", limit)
             with destination.unbounded(self.home, SPARING) as config:
                 self._build_with(config)
 

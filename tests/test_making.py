@@ -1,14 +1,18 @@
 """How the warehouse is written: within a limit of memory where that is possible, and quickly where somebody waits."""
 
+import asyncio
 import logging
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from pipelines import making, narrowing
+from pipelines import making, models, narrowing
+from pipelines.demo import demo_sources
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.models import read_models
+from pipelines.sync import Options, sync
+from pipelines.warehouse import Home
 from sources.target import Target
 from tests.synced import GitLabDesk, gitlab_desk
 from tests.test_models import NOW, empty
@@ -36,7 +40,7 @@ def test_what_does_not_fit_is_made_without_a_limit(
     """Models, documents and the file for readers: all is there as if there were none."""
     gitlab.run()
     whole = made(gitlab)
-    monkeypatch.setitem(making.SPARING, "memory_limit", "6MiB")
+    monkeypatch.setattr(making, "ROOMY", "6MiB")
     with duckdb.connect(str(gitlab.home.warehouse)) as connection:
         connection.execute("DELETE FROM ops.taken_loads")
         connection.execute("DELETE FROM feedback.events")
@@ -48,6 +52,16 @@ def test_what_does_not_fit_is_made_without_a_limit(
         report = gitlab.run()
     assert report.exit_code == 0 and "built again without a limit" in caplog.text
     assert made(gitlab) == whole
+
+
+def test_news_of_all_sources_are_made_within_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are not begun in too little memory to be built a second time in more."""
+    built, build = list[bool](), models.build
+    monkeypatch.setattr(models, "build", lambda *a, **k: (built.append(k["anew"]), build(*a, **k)))
+    for number in (0, 1):
+        report = asyncio.run(sync(Home(tmp_path), demo_sources(number), Options()))
+        assert sum(report.new_events.values()) > 0
+    assert built == [True, False]
 
 
 def compressed(gitlab: GitLabDesk) -> set[str]:
