@@ -5,8 +5,10 @@ several rows share a second. `window` remembers (id → version) of the rows at 
 yields only differences. Filtering the overlap by a cursor instead would throw away exactly the late rows it is for.
 
 The ETag vouches for one page, so it is kept only if that page was the whole answer to the very question that the next
-run will ask: a changed walk ends by asking it. A 304 then means that nothing happened at all. A window that overflows a
-page could never be vouched for; once its rows are old (twice the overlap) it is closed behind its newest row.
+run will ask, with room for one more row: a changed walk ends by asking it. A 304 then means that nothing happened at
+all. A full page stays as it is when the next one begins, and a 304 need not carry the `Link` that would tell. A window
+that fills a page can therefore never be vouched for; once its rows are old (twice the overlap) it is closed behind its
+newest row.
 """
 
 from collections.abc import AsyncIterator
@@ -123,7 +125,9 @@ async def _confirm(
         page, answered = (answered or await ask(Window(asked, size=size), None)).seen(sight), None
         fresh, rivals = _differences(page, cursor), _rivals(page, cursor)
         cursor = _advance(cursor, page, overlap)
-        whole = not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
+        whole = len(page.items) < size and (
+            not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
+        )
         if not whole and not fresh and cursor.newest and page.answer.date >= cursor.newest + 2 * overlap:
             cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})
         settled = whole and cursor.since == asked
