@@ -21,6 +21,8 @@ from sources.record import Json, Row, integer, json_record
 __all__ = ["SUSPECTS", "comments", "listed", "marks", "retry", "reviews", "settle"]
 
 AT_ONCE = 10
+ABSENT = ("NOT_FOUND", "PROJECT_MISMATCH")  # no such thing here, or no more
+LISTS = ("issues", "pulls")  # by whether it hangs on a pull request
 Shaped = dict[str, list[Row]]
 
 # `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
@@ -106,8 +108,9 @@ async def _again(repo: Place, surface: str, kept: Json) -> AsyncIterator[Batch]:
     try:
         found = await repo.one("rechecks", path.format(kept[by]))
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
+        await repo.still_lists("rechecks", LISTS[surface.startswith(("pull", "review"))])
         repo.reading.healed.add(quarantine_key(surface, repo.scope, kept))
         return
     yield Batch("rechecks", repo.scope, await rows_of(repo, [found]))
@@ -119,7 +122,7 @@ async def comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         found = await listed(repo, f"issues/{number}/comments")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
         async for batch in issue(repo, suspect):
             yield batch
@@ -138,7 +141,7 @@ async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         pull = await repo.one("rechecks", f"pulls/{suspect['number']}")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
         async for batch in issue(repo, suspect):
             yield batch
@@ -168,17 +171,14 @@ async def issue(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         found = await repo.one("rechecks", f"issues/{number}")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
-        cause = f"answers {failure.status}"
+        await repo.still_lists("rechecks", LISTS[kind == "pull_request"])
+        cause = f"answers {failure.status}" if failure.code == "NOT_FOUND" else "moved to another repository"
+        gone = rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)
+        yield Batch("rechecks", repo.scope, {"deletions": [gone]})
     else:
-        if str(found.get("url", "")).endswith(f"/{number}"):
-            yield Batch("rechecks", repo.scope, {"issues": repo.shape("issues", [found], rows.issue_row)})
-            return
-        cause = "moved to another repository"
-    yield Batch(
-        "rechecks", repo.scope, {"deletions": [rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)]}
-    )
+        yield Batch("rechecks", repo.scope, {"issues": repo.shape("issues", [found], rows.issue_row)})
 
 
 async def orphans(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
@@ -190,14 +190,13 @@ async def orphans(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         found = await repo.one("rechecks", f"issues/{number}")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
+        await repo.still_lists("rechecks", LISTS[False])
+        deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids"), set())
+        yield Batch("rechecks", repo.scope, {"deletions": deletions})
     else:
-        if str(found.get("url", "")).endswith(f"/{number}"):
-            yield Batch("rechecks", repo.scope, issue_rows(repo, [found]))
-            return
-    deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids"), set())
-    yield Batch("rechecks", repo.scope, {"deletions": deletions})
+        yield Batch("rechecks", repo.scope, issue_rows(repo, [found]))
 
 
 async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
