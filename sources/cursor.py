@@ -20,9 +20,10 @@ from pendulum import DateTime
 from sources.paging import Ask, Page, Sight, Sighting, Window, walk
 from sources.record import Json, Unreadable, instant, maybe, text
 
-__all__ = ["BadCursor", "Cursor", "Found", "follow", "load"]
+__all__ = ["SKEW", "BadCursor", "Cursor", "Found", "follow", "load"]
 
 CONFIRMATIONS = 3
+SKEW = timedelta(minutes=1)  # by which servers behind one address may differ; less than what the overlap reads again
 
 
 class BadCursor(Exception):
@@ -73,7 +74,7 @@ def load(saved: object, *, now: DateTime, floor: DateTime | None) -> Cursor:
     except (Unreadable, KeyError, ValueError, TypeError, AttributeError) as error:
         raise BadCursor(f"{type(error).__name__}: {error}") from None
     latest = max(filter(None, (since, newest)), default=now)
-    if latest > now.add(days=1):
+    if latest > now + SKEW:  # what is said until then would be older than what is asked for
         raise BadCursor(f"it lies in the future: {latest}")
     return Cursor(since, newest, window, etag, saved.get("complete") is True)
 

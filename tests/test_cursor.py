@@ -173,6 +173,7 @@ def test_a_reread_yields_everything_and_moves_no_cursor_back() -> None:
     5, "2026", [], {"since": "2026-01-01"}, {"since": 5, "window": {}}, {"since": "2026-01-01T00:00:00", "window": {}},
     {"since": "2026-01-01T00:00:00Z", "window": {"1": "x"}}, {"since": "2026-01-01T00:00:00Z", "window": []},
     {"since": "2031-01-01T00:00:00Z", "window": {}}, {"newest": "2031-01-01T00:00:00Z", "window": {}},
+    {"since": "2026-01-01T09:58:00Z", "newest": "2026-01-01T10:00:00Z", "window": {}},
 ])  # fmt: skip
 def test_a_cursor_that_cannot_be_believed_is_refused(saved: object) -> None:
     """Wrong type, no zone, from the future: the reader resets it a safe way back instead of reading from nowhere."""
