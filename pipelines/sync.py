@@ -219,7 +219,7 @@ class Run:
             ledger.learn(f"clock {name}", str(reading.api.ahead))
         intake.keep_raw()
         ledger.heal(name, self._healed(name, reading))
-        swept = reading.sweep or ledger.fact(f"swept {name}") is None or self.options.full
+        swept = reading.sweep or ledger.fact(f"swept {name}") is None
         if swept and not reading.problems and not self.options.is_narrowed:
             ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
         tallies = reading.tallies.values()

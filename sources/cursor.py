@@ -5,8 +5,10 @@ several rows share a second. `window` remembers (id → version) of the rows at 
 yields only differences. Filtering the overlap by a cursor instead would throw away exactly the late rows it is for.
 
 The ETag vouches for one page, so it is kept only if that page was the whole answer to the very question that the next
-run will ask: a changed walk ends by asking it. A 304 then means that nothing happened at all. A window that overflows a
-page could never be vouched for; once its rows are old (twice the overlap) it is closed behind its newest row.
+run will ask, with room for one more row: a changed walk ends by asking it. A 304 then means that nothing happened at
+all. A full page stays as it is when the next one begins, and a 304 need not carry the `Link` that would tell. A window
+that fills a page can therefore never be vouched for; once its rows are old (twice the overlap) it is closed behind its
+newest row.
 """
 
 from collections.abc import AsyncIterator
@@ -18,9 +20,10 @@ from pendulum import DateTime
 from sources.paging import Ask, Page, Sight, Sighting, Window, walk
 from sources.record import Json, Unreadable, instant, maybe, text
 
-__all__ = ["BadCursor", "Cursor", "Found", "follow", "load"]
+__all__ = ["SKEW", "BadCursor", "Cursor", "Found", "follow", "load"]
 
 CONFIRMATIONS = 3
+SKEW = timedelta(minutes=1)  # by which servers behind one address may differ; less than what the overlap reads again
 
 
 class BadCursor(Exception):
@@ -71,7 +74,7 @@ def load(saved: object, *, now: DateTime, floor: DateTime | None) -> Cursor:
     except (Unreadable, KeyError, ValueError, TypeError, AttributeError) as error:
         raise BadCursor(f"{type(error).__name__}: {error}") from None
     latest = max(filter(None, (since, newest)), default=now)
-    if latest > now.add(days=1):
+    if latest > now + SKEW:  # what is said until then would be older than what is asked for
         raise BadCursor(f"it lies in the future: {latest}")
     return Cursor(since, newest, window, etag, saved.get("complete") is True)
 
@@ -85,14 +88,16 @@ async def follow(
     size: int = 100,
     seeks: bool = True,
     reread: bool = False,
+    floor: DateTime | None = None,
 ) -> AsyncIterator[Found]:
     """What is new since `cursor`, with the cursor that is right once these rows have landed. Nothing new: nothing.
 
-    With `reread` the list is read from its beginning and every row is yielded; the cursor never goes back. A list that
-    cannot be sorted by time (`seeks=False`) is whole or nothing: no part of it tells how far it was read.
+    With `reread` the list is read from its beginning (`floor`, the configured start) and every row is yielded; the
+    cursor never goes back. A list that cannot be sorted by time (`seeks=False`) is whole or nothing: no part of it
+    tells how far it was read.
     """
     told, pages = cursor, 0
-    asked = None if reread else cursor.since
+    asked = floor if reread else cursor.since
     first = await ask(Window(asked, size=size), cursor.etag if cursor.complete and not reread else None)
     if first.answer.not_modified and not first.more:
         return
@@ -123,7 +128,9 @@ async def _confirm(
         page, answered = (answered or await ask(Window(asked, size=size), None)).seen(sight), None
         fresh, rivals = _differences(page, cursor), _rivals(page, cursor)
         cursor = _advance(cursor, page, overlap)
-        whole = not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
+        whole = len(page.items) < size and (
+            not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
+        )
         if not whole and not fresh and cursor.newest and page.answer.date >= cursor.newest + 2 * overlap:
             cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})
         settled = whole and cursor.since == asked

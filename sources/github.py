@@ -193,13 +193,15 @@ async def review_comments(repo: Place, config: GithubConfig, number: int | None 
         "review_comments", repo.asks("review_comments", path, sort="updated", direction="asc"), rows.comment_version,
         lambda found: review_comment_rows(repo, found.items, found.rivals), number,
     )  # fmt: skip
-    async for batch in _follow(repo, surface, config, reread=repo.reading.sweep and not number):
+    async for batch in _follow(repo, surface, config, reread=repo.reading.sweep):
         yield batch
 
 
 async def opener(repo: Place, number: int) -> AsyncIterator[Batch]:
     async for issue, cursor in _changed(repo, "issues", f"issues/{number}", number):
         yield Batch("issues", f"{repo.scope}/{number}", issue_rows(repo, [issue]), cursor)
+    if repo.reading.sweep:
+        repo.reading.sightings["issues", f"{repo.scope}/{number}"] = set()  # it answered; its reviews are looked at
 
 
 async def pull_request(repo: Place, number: int) -> AsyncIterator[Batch]:
@@ -236,11 +238,14 @@ class Surface:
 async def _follow(repo: Place, surface: Surface, config: GithubConfig, *, reread: bool = False) -> AsyncIterator[Batch]:
     scope = f"{repo.scope}/{surface.number}" if surface.number else repo.scope
     start = repo.reading.cursor(surface.name, scope, now=repo.now, floor=config.floor)
-    sight, seen = sight_by(surface.version), set[int]()
-    news = follow(surface.ask, sight, start, overlap=config.overlap, seeks=surface.seeks, reread=reread)
+    sight, seen, is_told = sight_by(surface.version), set[int](), True
+    news = follow(
+        surface.ask, sight, start, overlap=config.overlap, seeks=surface.seeks, reread=reread, floor=config.floor
+    )
     async for found in news:
-        if reread:
-            seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
+        ids = [id_ for item in found.items if isinstance(id_ := item.get("id"), int)]
+        seen.update(ids if reread else ())
+        is_told = is_told and len(ids) == len(found.items)
         yield Batch(surface.name, scope, surface.shape(found), found.cursor.json())
-    if reread:
-        repo.reading.sightings[surface.name, repo.scope] = seen
+    if reread and is_told:  # one who does not tell who it is makes everybody's absence doubtful
+        repo.reading.sightings[surface.name, scope] = seen

@@ -18,6 +18,7 @@ import pendulum
 from pendulum import DateTime
 
 from sources import github_rows as rows
+from sources.cursor import SKEW
 from sources.http import Failure
 from sources.paging import Ask, Page, Sighting, Window, walk
 from sources.place import PER_PAGE, Place, sight_by
@@ -58,7 +59,7 @@ def load(saved: object, now: DateTime) -> Watermark:
         if not isinstance(saved, dict):
             raise Unreadable("not a watermark")
         newest, walking = maybe(instant, saved.get("newest")), maybe(instant, saved.get("walking"))
-        if any(moment and moment > now.add(days=1) for moment in (newest, walking)):
+        if any(moment and moment > now + SKEW for moment in (newest, walking)):
             raise Unreadable("it lies in the future")
         window = {id_: text(version) for id_, version in saved["window"].items()}
         return Watermark(newest, window, maybe(text, saved["etag"]), integer(saved["covered"]), walking)

@@ -18,9 +18,15 @@ __all__ = ["REPOSITORY", "comment_rows", "issue_rows", "place_of", "review_comme
 
 
 def place_of(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
+    def is_own(path: str) -> bool:
+        """A transferred issue redirects into another repository, whose records must not be taken for this one's."""
+        led = re.search(r"/repositories/(\d+)/", path)
+        return led is None or led[1] == scope
+
     return Place(
-        scope, name, f"/repos/{name}", now, reading, lambda at: {"since": at.format("YYYY-MM-DD[T]HH:mm:ss[Z]")}
-    )
+        scope, name, f"/repos/{name}", now, reading,
+        lambda at: {"since": at.format("YYYY-MM-DD[T]HH:mm:ss[Z]")}, is_own=is_own,
+    )  # fmt: skip
 
 
 def _identity(name: str, answer: Answer) -> Row:

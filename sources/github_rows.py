@@ -257,4 +257,4 @@ def _number_of(record: Json, field: str) -> int:
     tail = text(need(record, field)).rpartition("/")[2]
     if not tail.isdigit():
         raise Unreadable(f"{field} does not end in a number")
-    return int(tail)
+    return integer(int(tail))

@@ -3,7 +3,8 @@
 A deleted comment vanishes silently. What remains is a count (`comments` of an issue) or its absence from a complete
 list. So the landed tables themselves say what is suspect, and a suspect stays one until its thread was read again
 whole: nothing to remember between runs, nothing to forget. A thread whose count disagrees for good (GitHub counts
-what it hides) is asked once per disagreement.
+what it hides) is asked once per disagreement and time of its issue: the same numbers at a later time are another
+disagreement, e.g. a comment that was said after the count was read, and deleted since.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -16,16 +17,19 @@ from sources.http import Failure
 from sources.paging import walk
 from sources.place import Place, sight_by
 from sources.reading import Batch, quarantine_key, side_by_side
-from sources.record import Json, Row, integer, json_record
+from sources.record import Json, Row, integer, json_record, need
 
-__all__ = ["SUSPECTS", "comments", "listed", "marks", "retry", "reviews", "settle"]
+__all__ = ["SUSPECTS", "comments", "ids_of", "listed", "marks", "retry", "reviews", "settle"]
 
 AT_ONCE = 10
+ABSENT = ("NOT_FOUND", "PROJECT_MISMATCH")  # no such thing here, or no more
+LISTS = ("issues", "pulls")  # by whether it hangs on a pull request
 Shaped = dict[str, list[Row]]
 
-# `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
+# `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id); where a
+# pull request is followed by itself, its scope is `scope/number`.
 SUSPECTS = """
-WITH deleted AS (SELECT kind, id FROM github.deletions WHERE is_deleted),
+WITH deleted AS (SELECT kind, id, noticed_at FROM github.deletions WHERE is_deleted),
 held AS (
     SELECT c.parent_key, count(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS live,
            list(DISTINCT c.id) FILTER (WHERE d.id IS NULL) AS ids,
@@ -37,44 +41,58 @@ known AS (
     SELECT i.* FROM github.issues AS i
     LEFT JOIN deleted AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id WHERE d.id IS NULL
 )
-SELECT 'comments' AS task, i.scope, i.number, i.id, i.is_pull_request, i.comment_count AS remote_count, h.ids, h.marked
+SELECT 'comments' AS task, i.scope, i.number, i.id, i.is_pull_request, i.comment_count AS remote_count, h.ids, h.marked,
+       i.updated_at
 FROM known AS i LEFT JOIN held AS h ON h.parent_key = i.parent_key
 LEFT JOIN github.thread_checks AS k ON k.parent_key = i.parent_key
 WHERE i.comment_count <> coalesce(h.live, 0) AND (k.parent_key IS NULL OR k.remote_count <> i.comment_count
-      OR k.listed_count <> coalesce(h.live, 0)) AND ($floor IS NULL OR i.created_at >= $floor)
+      OR k.listed_count <> coalesce(h.live, 0) OR k.updated_at IS DISTINCT FROM i.updated_at)
+      AND ($floor IS NULL OR i.created_at >= $floor)
 UNION ALL
-SELECT 'pull_request', i.scope, i.number, i.id, true, 0, NULL, NULL
+SELECT 'pull_request', i.scope, i.number, i.id, true, 0, NULL, NULL, NULL
 FROM known AS i LEFT JOIN github.pull_requests AS p ON p.parent_key = i.parent_key
 WHERE i.is_pull_request AND (p.id IS NULL OR (p.updated_at < i.updated_at AND p.seen_at < i.seen_at)
       OR p.reviews_read_for IS DISTINCT FROM p.updated_at)
 UNION ALL
-SELECT 'reviews', p.scope, p.number, p.id, true, 0, list(DISTINCT r.id) FILTER (WHERE r.id IS NOT NULL), NULL
-FROM github.pull_requests AS p JOIN swept AS s ON s.surface = 'issues' AND s.scope = p.scope
+SELECT 'reviews', p.scope, p.number, p.id, true, 0,
+       list(DISTINCT r.id) FILTER (WHERE r.id IS NOT NULL AND d.id IS NULL),
+       list(DISTINCT r.id) FILTER (WHERE d.id IS NOT NULL), NULL
+FROM github.pull_requests AS p
+JOIN swept AS s ON s.surface = 'issues' AND s.scope IN (p.scope, p.scope || '/' || CAST(p.number AS VARCHAR))
 LEFT JOIN github.reviews AS r ON r.parent_key = p.parent_key
-      AND r.id NOT IN (SELECT id FROM deleted WHERE kind = 'review')
+LEFT JOIN deleted AS d ON d.kind = 'review' AND d.id = r.id
 WHERE p.state = 'open' GROUP BY p.scope, p.number, p.id
 UNION ALL
-SELECT 'issue', i.scope, i.number, i.id, i.is_pull_request, 0, NULL, NULL
+SELECT 'issue', i.scope, i.number, i.id, i.is_pull_request, 0, NULL, NULL, NULL
 FROM known AS i JOIN swept AS s ON s.surface = 'issues' AND s.scope = i.scope
 LEFT JOIN sighted AS g ON g.surface = 'issues' AND g.scope = i.scope AND g.id = i.id
 WHERE g.id IS NULL AND ($floor IS NULL OR i.updated_at >= $floor)
 UNION ALL
-SELECT 'review_comments', c.scope, c.number, 0, true, 0, list(DISTINCT c.id), NULL
-FROM github.review_comments AS c JOIN swept AS s ON s.surface = 'review_comments' AND s.scope = c.scope
-LEFT JOIN sighted AS g ON g.surface = 'review_comments' AND g.scope = c.scope AND g.id = c.id
+SELECT 'review_comments', c.scope, c.number, 0, true, 0, list(DISTINCT c.id), NULL, NULL
+FROM github.review_comments AS c
+JOIN swept AS s ON s.surface = 'review_comments' AND s.scope IN (c.scope, c.scope || '/' || CAST(c.number AS VARCHAR))
+LEFT JOIN sighted AS g ON g.surface = 'review_comments' AND g.scope = s.scope AND g.id = c.id
 LEFT JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
 WHERE g.id IS NULL AND d.id IS NULL AND ($floor IS NULL OR c.updated_at >= $floor) GROUP BY c.scope, c.number
 UNION ALL
-SELECT 'orphans', c.scope, c.number, 0, false, 0, list(DISTINCT c.id), NULL
+SELECT 'orphans', c.scope, c.number, 0, false, 0, list(DISTINCT c.id), NULL, NULL
 FROM github.issue_comments AS c LEFT JOIN github.issues AS i ON i.parent_key = c.parent_key
 LEFT JOIN deleted AS d ON d.kind = 'issue_comment' AND d.id = c.id
 WHERE i.id IS NULL AND d.id IS NULL
       AND NOT EXISTS (SELECT 1 FROM github.openers AS o WHERE o.parent_key = c.parent_key) GROUP BY c.scope, c.number
 UNION ALL
-SELECT DISTINCT 'issue', o.scope, o.number, o.id, o.kind = 'pull_request', 0, NULL, NULL
+SELECT DISTINCT 'issue', o.scope, o.number, o.id, o.kind = 'pull_request', 0, NULL, NULL, NULL
 FROM github.openers AS o LEFT JOIN github.issues AS i ON i.parent_key = o.parent_key
 LEFT JOIN deleted AS d ON d.kind = o.kind AND d.id = o.id
 WHERE i.id IS NULL AND d.id IS NULL
+UNION ALL
+SELECT 'back', i.scope, i.number, i.id, i.is_pull_request, 0, NULL, NULL, NULL
+FROM github.issues AS i JOIN deleted AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id
+WHERE i.seen_at > d.noticed_at
+UNION ALL
+SELECT 'review_comments', c.scope, c.number, 0, true, 0, NULL, list(DISTINCT c.id), NULL
+FROM github.review_comments AS c JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
+JOIN github.review_comment_anchors AS a ON a.id = c.id WHERE a.seen_at > d.noticed_at GROUP BY c.scope, c.number
 """
 
 
@@ -106,8 +124,9 @@ async def _again(repo: Place, surface: str, kept: Json) -> AsyncIterator[Batch]:
     try:
         found = await repo.one("rechecks", path.format(kept[by]))
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
+        await repo.still_lists("rechecks", LISTS[surface.startswith(("pull", "review"))])
         repo.reading.healed.add(quarantine_key(surface, repo.scope, kept))
         return
     yield Batch("rechecks", repo.scope, await rows_of(repo, [found]))
@@ -119,15 +138,16 @@ async def comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         found = await listed(repo, f"issues/{number}/comments")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
         async for batch in issue(repo, suspect):
             yield batch
         return
-    there = {integer(item["id"]) for item in found if isinstance(item.get("id"), int)}
+    there = ids_of(found)
     check = {
         "parent_key": rows.parent_key(repo.scope, number), "scope": repo.scope, "number": number,
-        "remote_count": suspect["remote_count"], "listed_count": len(there), "checked_at": repo.now,
+        "remote_count": suspect["remote_count"], "listed_count": len(there), "updated_at": suspect["updated_at"],
+        "checked_at": repo.now,
     }  # fmt: skip
     deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids") - there, _ids(suspect, "marked") & there)
     yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": deletions, "thread_checks": [check]})
@@ -138,7 +158,7 @@ async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         pull = await repo.one("rechecks", f"pulls/{suspect['number']}")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
         async for batch in issue(repo, suspect):
             yield batch
@@ -150,14 +170,14 @@ async def reviews(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The sweep's look at an open pull request: reviews edited, dismissed or gone without its time moving."""
     number = integer(suspect["number"])
     found = await listed(repo, f"pulls/{number}/reviews")
-    there = {item["id"] for item in found}
+    there = ids_of(found)
     shaped = repo.reading.shape(
         repo.scope, "reviews", [item for item in found if item.get("state") != "PENDING"],
         lambda review: rows.review_row(review, repo.scope, repo.name, number, repo.now),
     )  # fmt: skip
-    gone = _ids(suspect, "ids") - {integer(id_) for id_ in there}
+    gone, back = _ids(suspect, "ids") - there, _ids(suspect, "marked") & there
     latest = [rows.latest_row("review", review) for review in shaped]
-    deletions = marks(repo, "review", number, gone, set())
+    deletions = marks(repo, "review", number, gone, back)
     yield Batch("rechecks", repo.scope, {"reviews": shaped, "latest_versions": latest, "deletions": deletions})
 
 
@@ -168,17 +188,14 @@ async def issue(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         found = await repo.one("rechecks", f"issues/{number}")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
-        cause = f"answers {failure.status}"
+        await repo.still_lists("rechecks", LISTS[kind == "pull_request"])
+        cause = f"answers {failure.status}" if failure.code == "NOT_FOUND" else "moved to another repository"
+        gone = rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)
+        yield Batch("rechecks", repo.scope, {"deletions": [gone]})
     else:
-        if str(found.get("url", "")).endswith(f"/{number}"):
-            yield Batch("rechecks", repo.scope, {"issues": repo.shape("issues", [found], rows.issue_row)})
-            return
-        cause = "moved to another repository"
-    yield Batch(
-        "rechecks", repo.scope, {"deletions": [rows.deletion_row(kind, id_, repo.scope, number, repo.now, cause)]}
-    )
+        yield Batch("rechecks", repo.scope, {"issues": repo.shape("issues", [found], rows.issue_row)})
 
 
 async def orphans(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
@@ -190,22 +207,26 @@ async def orphans(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     try:
         found = await repo.one("rechecks", f"issues/{number}")
     except Failure as failure:
-        if failure.code != "NOT_FOUND":
+        if failure.code not in ABSENT:
             raise
+        await repo.still_lists("rechecks", LISTS[False])
+        deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids"), set())
+        yield Batch("rechecks", repo.scope, {"deletions": deletions})
     else:
-        if str(found.get("url", "")).endswith(f"/{number}"):
-            yield Batch("rechecks", repo.scope, issue_rows(repo, [found]))
-            return
-    deletions = marks(repo, "issue_comment", number, _ids(suspect, "ids"), set())
-    yield Batch("rechecks", repo.scope, {"deletions": deletions})
+        yield Batch("rechecks", repo.scope, issue_rows(repo, [found]))
+
+
+async def back(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
+    """Told again after it was thought gone: a deletion is an observation, and accounts that were hidden return."""
+    kind = "pull_request" if suspect["is_pull_request"] else "issue"
+    again = marks(repo, kind, integer(suspect["number"]), set(), {integer(suspect["id"])})
+    yield Batch("rechecks", repo.scope, {"deletions": again})
 
 
 async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
-    """Absent from the complete list that the sweep has just read."""
-    gone = _ids(suspect, "ids")
-    yield Batch(
-        "rechecks", repo.scope, {"deletions": marks(repo, "review_comment", integer(suspect["number"]), gone, set())}
-    )
+    """Absent from the complete list that the sweep has just read, or told again after it was thought gone."""
+    number, gone, again = integer(suspect["number"]), _ids(suspect, "ids"), _ids(suspect, "marked")
+    yield Batch("rechecks", repo.scope, {"deletions": marks(repo, "review_comment", number, gone, again)})
 
 
 async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> Shaped:
@@ -221,13 +242,18 @@ SINGLE: dict[str, tuple[str, str, Callable[[Place, list[Json]], Awaitable[Shaped
 
 TASKS = {
     "comments": comments, "pull_request": pull_request, "reviews": reviews, "issue": issue,
-    "review_comments": review_comments, "orphans": orphans,
+    "review_comments": review_comments, "orphans": orphans, "back": back,
 }  # fmt: skip
 
 
 async def listed(repo: Place, path: str) -> list[Json]:
     sight = sight_by(lambda item: repr(item))
     return [item async for page in walk(repo.asks("rechecks", path), sight, seeks=False) for item in page.items]
+
+
+def ids_of(found: list[Json]) -> set[int]:
+    """Who is on a list. One who does not tell makes everybody's absence doubtful: `Unreadable`."""
+    return {integer(need(item, "id")) for item in found}
 
 
 def marks(repo: Place, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:

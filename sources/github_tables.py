@@ -59,7 +59,7 @@ DELETIONS = Table("deletions", ("kind", "id"), {
 })  # fmt: skip
 THREAD_CHECKS = Table("thread_checks", ("parent_key",), {
     "parent_key": TEXT, "scope": TEXT, "number": COUNT, "remote_count": COUNT, "listed_count": COUNT,
-    "checked_at": INSTANT,
+    "updated_at": INSTANT, "checked_at": INSTANT,
 })  # fmt: skip
 LATEST = Table("latest_versions", ("kind", "id"), {"kind": TEXT, "id": COUNT, "version": TEXT, "parent_key": TEXT})
 TABLES = (

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from sources import github_rows as rows
 from sources.github_repository import issue_rows, review_comment_rows
-from sources.github_settle import comments, listed, marks, reviews
+from sources.github_settle import comments, ids_of, listed, marks, reviews
 from sources.http import Failure
 from sources.place import Place
 from sources.reading import Batch
-from sources.record import Json, Row, integer
+from sources.record import Json, Row
 from sources.target import Dependent, Fetched, Held, Target, moment
 
 __all__ = ["HELD", "fetch"]
@@ -27,7 +27,8 @@ SELECT i.parent_key, any_value(i.updated_at) AS updated_at, any_value(i.seen_at)
     list(s.id) FILTER (WHERE s.kind = 'issue_comment' AND d.id IS NOT NULL) AS comments_marked,
     list(s.id) FILTER (WHERE s.kind = 'review_comment' AND d.id IS NULL) AS review_comments,
     list(s.id) FILTER (WHERE s.kind = 'review_comment' AND d.id IS NOT NULL) AS review_comments_marked,
-    list(s.id) FILTER (WHERE s.kind = 'review' AND d.id IS NULL) AS reviews
+    list(s.id) FILTER (WHERE s.kind = 'review' AND d.id IS NULL) AS reviews,
+    list(s.id) FILTER (WHERE s.kind = 'review' AND d.id IS NOT NULL) AS reviews_marked
 FROM github.issues AS i
 LEFT JOIN said AS s ON s.parent_key = i.parent_key
 LEFT JOIN deleted AS d ON d.kind = s.kind AND d.id = s.id
@@ -75,6 +76,7 @@ def _comments(repo: Place, row: Row) -> Dependent:
         suspect = {
             "number": row["number"], "id": row["id"], "is_pull_request": row["is_pull_request"],
             "remote_count": row["comment_count"], "ids": held.get("comments"), "marked": held.get("comments_marked"),
+            "updated_at": row["updated_at"],
         }  # fmt: skip
         async for batch in comments(repo, suspect):
             yield batch
@@ -84,7 +86,9 @@ def _comments(repo: Place, row: Row) -> Dependent:
 
 def _reviews(repo: Place, pull: Json) -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
-        async for batch in reviews(repo, {"number": pull["number"], "ids": held.get("reviews")}):
+        async for batch in reviews(
+            repo, {"number": pull["number"], "ids": held.get("reviews"), "marked": held.get("reviews_marked")}
+        ):
             yield batch
         row = repo.shape("pull_requests", [pull], _pull_row(repo, is_whole=True))
         yield Batch("rechecks", repo.scope, {"pull_requests": row})
@@ -96,7 +100,7 @@ def _review_comments(repo: Place, number: int) -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
         found = await listed(repo, f"pulls/{number}/comments")
         shaped = review_comment_rows(repo, found)
-        there = {integer(item["id"]) for item in found if isinstance(item.get("id"), int)}
+        there = ids_of(found)
         ours, marked = set(held.get("review_comments") or ()), set(held.get("review_comments_marked") or ())  # type: ignore[call-overload]
         deletions = marks(repo, "review_comment", number, ours - there, marked & there)
         yield Batch("rechecks", repo.scope, {**shaped, "deletions": deletions})

@@ -111,7 +111,7 @@ def _said(body: bytes) -> tuple[str, str]:
     """The error's name and message, as far as the body tells."""
     try:
         data = json_value(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return "", ascii(body[:80].decode("utf-8", "replace"))
     if not isinstance(data, dict):
         return "", "an error"

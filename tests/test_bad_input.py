@@ -389,6 +389,7 @@ WRONG_SHAPES: dict[str, Any] = {
     "204": Response(204),
     "418": Response(418, {"message": "\x1b[2Jteapot"}),
     "nested beyond reason": shaped(b"[" * 200_000),
+    "an error nested beyond reason": Response(418, b"[" * 200_000),
     "a number beyond reason": shaped(b"[" + b"9" * 100_000 + b"]"),
     "more than can be": shaped(b"[" + b" " * (66 << 20) + b"]"),
 }
@@ -621,6 +622,7 @@ SPOILS: list[tuple[str, str, dict[str, Any]]] = [
     ("issue_comments", r"/issues/comments", {"id": "1001"}),
     ("issue_comments", r"/issues/comments", {"body": 5}),
     ("issue_comments", r"/issues/comments", {"user": "maya"}),
+    ("issue_comments", r"/issues/comments", {"issue_url": f"/issues/{'9' * 25}"}),
     ("review_comments", r"/pulls/comments", {"updated_at": 1772366400}),
     ("review_comments", r"/pulls/comments", {"line": "seven"}),
     ("review_comments", r"/pulls/comments", {"path": None}),

@@ -21,11 +21,14 @@ OVERLAP = timedelta(seconds=120)
 
 @dataclass
 class Server:
-    """A list that answers 304 as GitHub does: the ETag covers the body of a page, not whether another follows."""
+    """A list that answers 304 as GitHub does: the ETag covers the body of a page, not whether another follows, and the
+    304 may be silent about that.
+    """
 
     rows: dict[int, tuple[int, str]] = field(default_factory=dict)  # id → (second, words)
     now: int = 0
     cap: int = 100
+    silent: bool = False
     asked: list[tuple[Window, bool]] = field(default_factory=list)  # and whether it was answered 304
 
     async def ask(self, window: Window, etag: str | None) -> Page:
@@ -40,7 +43,7 @@ class Server:
         date = START.add(seconds=self.now).format("ddd, DD MMM YYYY HH:mm:ss [GMT]")
         headers = httpx.Headers({"etag": tag, "date": date})
         answer = Answer(304 if unchanged else 200, headers, b"", None, httpx.URL("http://api.test/list"), None)
-        return Page([] if unchanged else items, more, answer)
+        return Page([] if unchanged else items, more and not (unchanged and self.silent), answer)
 
     def say(self, id_: int, words: str, at: int | None = None) -> None:
         self.rows[id_] = (self.now if at is None else at, words)
@@ -97,11 +100,21 @@ def test_the_boundary_second_is_read_again() -> None:
     assert run(server, cursor)[0] == [(2, "same second")]
 
 
-def test_a_full_page_is_never_vouched_for_by_its_etag() -> None:
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_full_page_is_never_vouched_for_by_its_etag(silent: bool) -> None:
     """Page 1 of 100 rows stays the same when row 101 comes: a 304 must not be believed then."""
-    server = Server(dict.fromkeys(range(100), (1000, "hi")), now=1000)
+    server = Server(dict.fromkeys(range(100), (1000, "hi")), now=1000, silent=silent)
     _, cursor, _ = run(server, Cursor())
     server.say(100, "the 101st", at=1000)
+    assert run(server, cursor)[0] == [(100, "the 101st")]
+
+
+def test_a_full_page_that_is_old_costs_one_conditional_request() -> None:
+    """It is closed like a window of several pages."""
+    server = Server(dict.fromkeys(range(100), (1000, "import")), now=1240, silent=True)
+    _, cursor, _ = run(server, Cursor())
+    assert run(server, cursor)[2] == [] and [unchanged for _, unchanged in server.asked] == [True]
+    server.say(100, "the 101st", at=1300)
     assert run(server, cursor)[0] == [(100, "the 101st")]
 
 
@@ -160,6 +173,7 @@ def test_a_reread_yields_everything_and_moves_no_cursor_back() -> None:
     5, "2026", [], {"since": "2026-01-01"}, {"since": 5, "window": {}}, {"since": "2026-01-01T00:00:00", "window": {}},
     {"since": "2026-01-01T00:00:00Z", "window": {"1": "x"}}, {"since": "2026-01-01T00:00:00Z", "window": []},
     {"since": "2031-01-01T00:00:00Z", "window": {}}, {"newest": "2031-01-01T00:00:00Z", "window": {}},
+    {"since": "2026-01-01T09:58:00Z", "newest": "2026-01-01T10:00:00Z", "window": {}},
 ])  # fmt: skip
 def test_a_cursor_that_cannot_be_believed_is_refused(saved: object) -> None:
     """Wrong type, no zone, from the future: the reader resets it a safe way back instead of reading from nowhere."""

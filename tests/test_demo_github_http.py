@@ -180,14 +180,14 @@ def test_etags_save_budget(app: GitHubApp, repo: Repo) -> None:
 
 
 def test_a_full_page_stays_304_while_a_next_page_appears(app: GitHubApp, repo: Repo) -> None:
-    """The tag covers the body, not Link: an unchanged page may have got a next one, which the 304 names."""
+    """The tag covers the body, not Link: an unchanged page may have got a next one, and the 304 is silent about it."""
     said(repo, 3)
     path = f"{BASE}/issues/comments"
     full = get(app, path, per_page=3)
     repo.world.advance(seconds=1)
     repo.comment(1, "odile", "one more")
     answer = get(app, path, TOKEN | {"if-none-match": full.headers["etag"]}, per_page=3)
-    assert answer.status_code == 304 and not full.links and set(answer.links) == {"next", "last"}
+    assert answer.status_code == 304 and not full.links and not answer.links
 
 
 def test_the_primary_limit_ends_and_returns(world: GitHubWorld, app: GitHubApp, repo: Repo) -> None:

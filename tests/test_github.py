@@ -237,6 +237,9 @@ def test_the_configured_start_bounds_history(small: Desk, repo: Repo, world: Git
     assert report.exit_code == 0
     assert small.sql("SELECT body FROM feedback.events WHERE kind = 'issue_comment'") == [("Much later.",)]
     assert small.one("SELECT count(*) FROM github.thread_checks") == 0
+    before = small.sql("SELECT event_key, is_deleted FROM feedback.events ORDER BY 1")
+    small.run({"since": "2026-03-20"}, sweep=True)
+    assert small.sql("SELECT event_key, is_deleted FROM feedback.events ORDER BY 1") == before
 
 
 def test_a_first_read_survives_edits_during_it(small: Desk, repo: Repo, world: GitHubWorld) -> None:
@@ -381,3 +384,18 @@ def test_words_whose_issue_never_landed_are_settled(
     assert len([call for call in read.app.log if call.path.endswith(f"/issues/{number}")]) == is_gone
     assert read.run(sweep=True).exit_code == 0
     assert not [call for call in read.app.log if call.path.endswith(f"/issues/{number}")]
+
+
+def test_a_clock_put_back_loses_nothing(read: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """A server that was ten hours fast for a while: what is said until then has times older than the cursors."""
+    here = world.now
+    world.now = here.add(hours=10)
+    repo.comment(1, "odile", "From tomorrow.")
+    repo.review_comment(2, "odile", "cache.go", "This, too.", 3)
+    read.run()
+    world.now = here.add(minutes=5)
+    repo.comment(1, "odile", "And back.")
+    repo.review_comment(2, "odile", "cache.go", "And this.", 3)
+    world.advance(seconds=60)
+    read.run()
+    read.judge()

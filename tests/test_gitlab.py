@@ -154,6 +154,23 @@ def test_the_last_note_deleted_leaves_none(read: GitLabDesk, project: Project, w
     assert read.one("SELECT count(*) FROM gitlab.threads__discussions__notes WHERE parent_key LIKE '%#%'") == 0
 
 
+def test_the_sweep_minds_the_configured_start(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+    """What is older is not read by the sweep either; what is held from before the start was set is not missed."""
+    world.now = NOW.add(days=30)
+    project.comment(project.issues[1], "odile", "Much later.")
+    world.advance(seconds=LATER)
+    config = {"since": NOW.add(days=20).to_date_string()}
+    small.run(config)
+    before = small.sql("SELECT event_key, is_deleted FROM feedback.events ORDER BY 1")
+    small.run(config, sweep=True)
+    assert small.sql("SELECT event_key, is_deleted FROM feedback.events ORDER BY 1") == before
+    small.run()
+    small.run(full=True)
+    small.run(config, sweep=True)
+    assert not any(call.path.endswith("/merge_requests/1") for call in small.app.log)
+    small.judge()
+
+
 def test_a_resolved_thread_is_found_by_the_sweep(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
     """Older instances move nothing at all when a thread is resolved."""
     thread = next(n for t in project.merge_requests[1].threads for n in t.notes if n.position)

@@ -22,6 +22,7 @@ class GitHubWorld:
         self.names: dict[str, Repo] = {}  # lower case, as GitHub compares them
         self.former_names: dict[str, Repo] = {}
         self.history: list[Version] = []
+        self.transfers: dict[tuple[int, int], tuple[int, int]] = {}  # (repository, number) → where it is now
         self.deletions_move_parent = False
         self._ids: Counter[str] = Counter()
 
@@ -51,6 +52,18 @@ class GitHubWorld:
         if login not in self.users:
             self.users[login] = User(self.next_id("user"), login, bot or login.endswith("[bot]"))
         return self.users[login]
+
+    def transfer(self, repo: Repo, number: int, to: Repo) -> int:
+        """An issue into another repository: another id and number there; the old address answers 301."""
+        issue, comments = repo.numbered(number), repo.comments.of(number)
+        assert issue is not None
+        there = to.open_issue(issue.author.login, issue.title, issue.body)
+        for comment in comments:  # whether they keep their ids is not documented
+            to.comment(there, comment.author.login, comment.body)
+        repo.delete_issue(number)
+        repo.deleted_numbers.discard(number)
+        self.transfers[repo.id, number] = (to.id, there)
+        return there
 
     def delete_user(self, login: str) -> None:
         """Their words stay, with `user: null`; no `updated_at` moves."""
