@@ -105,14 +105,16 @@ class Bluesky:
 
 
 async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
-    """Those whose profile is not the one that their feed was last read with, and those that show none."""
+    """Those whose profile is not the one that their feed was last read with, or that show none, or that failed."""
     shown = {str(profile["did"]): profile for profile in await profiles(reading, [a.did for a in accounts])}
     due = []
     for account in accounts:
         account.profile = shown.get(account.did)
-        saved = account.state
-        if account.profile is None or saved.get("resume") or saved.get("profile") != told_by(account.profile):
+        saved, has_failed = account.state, (account.did, "posts") in reading.open_failures
+        if not account.profile or has_failed or saved.get("resume") or saved.get("profile") != told_by(account.profile):
             due.append(account)
+        else:
+            reading.tally("posts", account.did).is_spared = True
     return due
 
 
