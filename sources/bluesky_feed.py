@@ -7,10 +7,10 @@ by what authors claim, loses some. A walk therefore goes on until a whole page s
 
 - A page may be short, or empty, with a cursor: only a missing cursor ends a feed.
 - A walk is capped halfway: the unread stretch below must be remembered. A saved cursor is right for that, and for
-  nothing else. The next run reads from the head down to where the last one began, then goes on at the cursor. It must
-  not walk the overlap again first: one that fills a run's allowance would never let it get to the stretch. All these
-  walks together are one, and when it is through its beginning is the watermark: what was back-dated into the part that
-  was read first is within the next goal.
+  nothing else. The next run reads from the head down to where the last one began, then goes on at the cursor, by a page
+  at least. It must not walk the overlap again first: one that fills a run's allowance would never let it get to the
+  stretch. All these walks together are one, and when it is through its beginning is the watermark: what was back-dated
+  into the part that was read first is within the next goal.
 - A saved cursor is refused (500, 400), or so old that it is answered with nothing: the stretch is walked from the head.
 - Production's cursors are times, and "older than the cursor" skips items of the same millisecond at the edge of two
   pages. Such a cursor is moved up by that millisecond; what comes twice is dropped.
@@ -219,9 +219,6 @@ class _Walk:
 
     async def on(self, resume: Resume) -> AsyncIterator[Found]:
         """The stretch that a capped walk left; from the head again if its cursor is no longer taken."""
-        self.left = resume.cursor
-        if self.pages >= self.allowed:
-            return
         try:
             page: Page | None = await self.ask(resume.cursor, None)
         except Failure as failure:

@@ -89,7 +89,8 @@ def said_at(item: Json) -> DateTime:
 
 
 def _earlier(created: DateTime | None, indexed: DateTime) -> DateTime:
-    return min(created or indexed, indexed)
+    """Years 0 to 9, which some clients write for no date at all, are no date to the AppView either."""
+    return min(created, indexed) if created and created.year > 9 else indexed
 
 
 @lru_cache(1024)  # a page that is shared once is shared by many
@@ -104,6 +105,7 @@ def normal(url: str) -> str:
         return url
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     kept = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not k.lower().startswith(TRACKERS)]
+    host = f"[{host}]" if ":" in host else host
     place = host if port in (None, usual) else f"{host}:{port}"
     return urlunsplit((parts.scheme, place, parts.path or "/", urlencode(kept), ""))
 
