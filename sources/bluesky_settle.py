@@ -123,12 +123,17 @@ async def deep(reading: Reading, account: Account, suspect: Row, directory: str)
         listed = {str(r["uri"]): r async for r in records_since(reading, pds, account, collection, first)}
         mine = f"at://{account.did}/{collection}/"
         lost = [
-            r for uri, r in held.items() if uri.startswith(mine) and uri > mine + first and uri not in listed
-            and not r["is_gone"]
+            uri for uri, r in held.items()
+            if uri.startswith(mine) and uri > mine + first and uri not in listed and not r["is_gone"]
         ]  # fmt: skip
-        if lost:
-            yield Batch("records", account.did,
-                        {"deletions": [gone(account, r, "record deleted", begun) for r in lost]})  # fmt: skip
+        back = [uri for uri in listed if uri in held and held[uri]["is_gone"]]
+        if collection == POST:  # what the AppView shows is there, and what it does not show is not, whatever is listed
+            there = await shown(reading, account, lost + back)
+            lost, back = [uri for uri in lost if uri not in there], [uri for uri in back if uri in there]
+        rows = [gone(account, held[uri], "record deleted", begun) for uri in lost]
+        rows += [{**gone(account, held[uri], "record listed again", begun), "is_deleted": False} for uri in back]
+        if rows:
+            yield Batch("records", account.did, {"deletions": rows})
         unheld = [
             r
             for uri, r in listed.items()

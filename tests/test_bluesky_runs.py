@@ -1,6 +1,7 @@
 """Many runs over accounts on Bluesky: what one remembers of those before it, in probes, sweeps and failures."""
 
 from pathlib import Path
+from typing import Any
 
 import pendulum
 import pytest
@@ -76,3 +77,51 @@ def test_an_account_whose_profile_tells_that_nothing_is_new_is_not_stale(tmp_pat
     world.post(people[0], "news")
     desk.run({"probe": True})
     assert desk.sql("SELECT polls, is_stale FROM ops.accounts") == [(2, False)] * 3
+
+
+def test_a_profile_that_cannot_be_read_keeps_nobody_from_being_read(tmp_path: Path, world: BlueskyWorld) -> None:
+    """Neither the others, nor the posts of whose it is."""
+    world.post(MAYA, "hello")
+    world.post(ODILE, "hello too")
+
+    def twist(request: Any, body: Any) -> Any:
+        for profile in [*body.get("profiles", ()), *(item["post"]["author"] for item in body.get("feed", ()))]:
+            profile["displayName"] = 7
+        return body
+
+    desk = bluesky_desk(tmp_path, world, MAYA, ODILE)
+    desk.app.rewrite = twist
+    assert desk.run().exit_code == 0
+    desk.judge()
+
+
+def test_what_the_server_of_an_account_does_not_list_for_once_is_back_when_it_does(
+    tmp_path: Path, world: BlueskyWorld
+) -> None:
+    """A post is not gone as long as the AppView shows it; a repost, of which only its server tells, comes back."""
+    world.post(MAYA, "hello")
+    world.repost(MAYA, world.post(ODILE, "theirs"))
+    desk = bluesky_desk(tmp_path, world, MAYA, ODILE)
+    desk.run()
+    world.advance(seconds=8 * 86400)
+    desk.app.rewrite = lambda request, body: {"records": []} if "records" in body else body
+    desk.run(sweep=True)
+    assert desk.sql("SELECT kind FROM feedback.events WHERE is_deleted") == [("repost",)]
+    desk.app.rewrite = None
+    world.advance(seconds=8 * 86400)
+    desk.run(sweep=True)
+    desk.judge()
+
+
+def test_a_post_back_under_its_uri_is_no_longer_deleted_however_old_it_is(tmp_path: Path, world: BlueskyWorld) -> None:
+    """The daily sweep looks at the last weeks only."""
+    post = world.post(MAYA, "regrets")
+    desk = bluesky_desk(tmp_path, world, MAYA)
+    desk.run()
+    desk.app.rewrite = lambda request, body: {"posts": []} if "posts" in body else body
+    desk.run(sweep=True)
+    assert desk.one("SELECT is_deleted FROM feedback.events WHERE id = ?", post.uri)
+    desk.app.rewrite = None
+    world.advance(seconds=40 * 86400)
+    desk.run(sweep=True)
+    desk.judge()
