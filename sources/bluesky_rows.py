@@ -12,7 +12,7 @@ from pendulum import DateTime
 
 from sources.record import Json, Row, Unreadable, event_key, instant, json_text, maybe, need, text
 
-__all__ = ["UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight"]
+__all__ = ["UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight", "standing"]
 
 UNLISTED = "!no-unauthenticated"  # the author asks not to be shown to readers who are not signed in
 TRACKERS = ("utm_", "fbclid", "gclid", "mc_cid", "mc_eid", "igshid")
@@ -70,6 +70,11 @@ def sight(item: Json) -> list[object]:
     author = _inner(post, "author")
     return [item.get("id"), post.get("cid"), post.get("indexedAt"), _labels(post), author.get("handle"),
             author.get("displayName"), UNLISTED in _labels(author)]  # fmt: skip
+
+
+def standing(post: Json) -> tuple[object, str, bool]:
+    """What of a post can change, as it is landed: its version, its labels, whether its author asks not to be shown."""
+    return post.get("cid"), _texts(tuple(_labels(post))), UNLISTED in _labels(_inner(post, "author"))
 
 
 def identity(author: Json) -> Row:

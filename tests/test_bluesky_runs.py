@@ -125,3 +125,24 @@ def test_a_post_back_under_its_uri_is_no_longer_deleted_however_old_it_is(tmp_pa
     world.advance(seconds=40 * 86400)
     desk.run(sweep=True)
     desk.judge()
+
+
+def test_a_sweep_sees_what_became_of_reposted_posts_and_of_labels(tmp_path: Path, world: BlueskyWorld) -> None:
+    """Both are older than any walk: an edit of what was reposted, its author's wish not to be shown, a moderator's label."""
+    theirs, mine = world.post(ODILE, "theirs"), world.post(MAYA, "mine")
+    world.repost(MAYA, theirs)
+    for n in range(250):
+        world.advance(seconds=3600)
+        world.post(MAYA, f"later {n}")
+    desk = bluesky_desk(tmp_path, world, MAYA)
+    desk.run()
+    world.edit(theirs, "theirs, otherwise")
+    world.label_account(ODILE, "!no-unauthenticated")
+    world.label(mine, "spam")
+    desk.run(sweep=True)
+    desk.judge()
+    assert desk.sql("SELECT body, is_unlisted FROM feedback.comments WHERE kind = 'repost'") == [
+        ("theirs, otherwise", True)
+    ]
+    assert desk.one("SELECT labels FROM bluesky.post_states WHERE uri = ?", mine.uri) == '["spam"]'
+    assert desk.run(sweep=True).sources[0].rows.get("posts", 0) == 0, "and then they are known"
