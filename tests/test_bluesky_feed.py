@@ -189,6 +189,23 @@ def test_a_stretch_that_was_left_is_gone_on_with_whatever_comes_first() -> None:
     assert missed(world, memory, 0) == [("writer.example", last.uri)]
 
 
+@pytest.mark.parametrize("skips", [True, False])
+@pytest.mark.parametrize("pages", [1, 100])
+def test_a_millisecond_that_holds_more_than_a_page_is_read_whole(skips: bool, pages: int) -> None:
+    """Posted at once, or dated so: a cursor that skips its millisecond would lose the rest of it, one that does not would
+    lead in circles."""
+    world = BlueskyWorld(NOW)
+    writer = world.account("writer.example")
+    app, memory = BlueskyApp(world), Memory()
+    app.access.quirks.skips_same_millisecond = skips
+    for n in range(60):
+        world.advance(seconds=1 if n < 20 or n > 45 else 0)
+        world.post(writer, f"burst {n}")
+    for _ in range(8):
+        poll(app, memory, settings(["writer.example"], posts_per_page=10, max_pages_per_actor=pages))
+    assert missed(world, memory, 0) == []
+
+
 @pytest.mark.parametrize("placed", ["arrival", "epoch"])
 def test_a_claim_that_the_appview_gives_up_on_ends_no_walk(placed: Any) -> None:
     """The first second of year 1 is what some programs write for no date. If such posts stand at their arrival, a page of
