@@ -294,7 +294,7 @@ def _gathered(told: list[Told]) -> list[Told]:
 def _by_scope(told: list[Told]) -> Iterable[Told]:
     found: dict[str, Told] = {}
     for row in told:
-        if row["requests"]:
+        if row["requests"] or row["is_spared"]:
             known = found.setdefault(row["scope"], {**row, "new": 0})
             known["new"] += row["new"]
     return found.values()

@@ -141,11 +141,13 @@ class Run:
         source, ledger = connected.source, self.ledger
         landing = await self.work(self.open, source)
         kept = {row["key"] for row in ledger.quarantined(source.name)}
+        failed = frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(source.name))
+        turn = int(ledger.fact(f"turns {source.name}") or 0) + 1
         async with connected.connect() as api:
             intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=self.run_id, is_new=not landing.is_shaped(), open_quarantine=frozenset(kept),
+                turn=turn, is_new=not landing.is_shaped(), open_quarantine=frozenset(kept), open_failures=failed,
                 safe_backfill_hours=self.options.safe_backfill_hours,
             )  # fmt: skip
             self.watch.at("reading")
@@ -220,8 +222,10 @@ class Run:
         intake.keep_raw()
         ledger.heal(name, self._healed(name, reading))
         swept = reading.sweep or ledger.fact(f"swept {name}") is None
-        if swept and not reading.problems and not self.options.is_narrowed:
-            ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
+        if not self.options.is_narrowed:
+            ledger.learn(f"turns {name}", str(reading.turn))
+            if swept and not reading.has_newly_failed:
+                ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
         tallies = reading.tallies.values()
         return SourceReport(
             source=name, scopes=len(source.scopes()), completed=reading.completed,

@@ -30,6 +30,7 @@ __all__ = ["Bluesky", "BlueskyConfig"]
 log = logging.getLogger("earshot.bluesky")
 
 FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
+MOST = 100  # posts a page
 DEEP_EVERY = timedelta(days=7)  # how often a sweep compares an account's own records
 FORCED_EVERY = 6  # runs: `postsCount` sees neither reposts nor edits
 
@@ -49,8 +50,8 @@ class BlueskyConfig:
     def __post_init__(self) -> None:
         for key in ("api_url", "directory_url"):
             check_address("[sources.bluesky]", getattr(self, key), key)
-        if not 1 <= self.posts_per_page <= 100:
-            raise ConfigError("[sources.bluesky] posts_per_page: 1 to 100")
+        if not 1 <= self.posts_per_page <= MOST:
+            raise ConfigError(f"[sources.bluesky] posts_per_page: 1 to {MOST}")
         if self.max_pages_per_actor < 1:
             raise ConfigError("[sources.bluesky] max_pages_per_actor: at least 1")
         if not 0 < self.initial_lookback_hours <= 1e6:
@@ -105,14 +106,16 @@ class Bluesky:
 
 
 async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
-    """Those whose profile is not the one that their feed was last read with, and those that show none."""
+    """Those whose profile is not the one that their feed was last read with, or that show none, or that failed."""
     shown = {str(profile["did"]): profile for profile in await profiles(reading, [a.did for a in accounts])}
     due = []
     for account in accounts:
         account.profile = shown.get(account.did)
-        saved = account.state
-        if account.profile is None or saved.get("resume") or saved.get("profile") != told_by(account.profile):
+        saved, has_failed = account.state, (account.did, "posts") in reading.open_failures
+        if not account.profile or has_failed or saved.get("resume") or saved.get("profile") != told_by(account.profile):
             due.append(account)
+        else:
+            reading.tally("posts", account.did).is_spared = True
     return due
 
 
@@ -120,9 +123,9 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
     """What is new in one account's feed. The watermark moves with the last of it, and only if the walk was complete."""
     tally = reading.tally("posts", account.did)
 
-    async def ask(cursor: str | None, etag: str | None) -> Page:
+    async def ask(cursor: str | None, etag: str | None, is_large: bool = False) -> Page:
         params: dict[str, str | int | list[str]] = {
-            "actor": account.did, "limit": config.posts_per_page, "filter": "posts_with_replies"
+            "actor": account.did, "limit": MOST if is_large else config.posts_per_page, "filter": "posts_with_replies"
         }  # fmt: skip
         answer = await reading.api.get(FEED, params | ({"cursor": cursor} if cursor else {}), etag=etag, tally=tally)
         page = page_of(answer)

@@ -17,7 +17,7 @@ from sources.bluesky_rows import identity, item_rows
 from sources.config import ConfigError
 from sources.http import Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row
+from sources.record import Json, Row, Unreadable
 
 __all__ = ["AT_ONCE", "MOST_LISTED", "XRPC", "Account", "names_in", "profiles", "resolve", "shaped", "why_away"]
 
@@ -62,8 +62,14 @@ class Account:
         }  # fmt: skip
 
     def meet(self, author: Json) -> None:
-        if author.get("did") == self.did and author != self._met:  # the same in most items of a feed
-            self.told, self._met = identity(author), author
+        """Who they are now. What cannot be read of it leaves them who they were; their posts land all the same."""
+        if author.get("did") != self.did or author == self._met:  # the same in most items of a feed
+            return
+        self._met = author
+        try:
+            self.told = identity(author)
+        except Unreadable as error:
+            log.warning("%s shows a profile that cannot be read: %s", self.did, error)
 
 
 def called(name: str) -> str:

@@ -7,13 +7,14 @@ by what authors claim, loses some. A walk therefore goes on until a whole page s
 
 - A page may be short, or empty, with a cursor: only a missing cursor ends a feed.
 - A walk is capped halfway: the unread stretch below must be remembered. A saved cursor is right for that, and for
-  nothing else. The next run reads from the head down to where the last one began, then goes on at the cursor. It must
-  not walk the overlap again first: one that fills a run's allowance would never let it get to the stretch. All these
-  walks together are one, and when it is through its beginning is the watermark: what was back-dated into the part that
-  was read first is within the next goal.
+  nothing else. The next run reads from the head down to where the last one began, then goes on at the cursor, by a page
+  at least. It must not walk the overlap again first: one that fills a run's allowance would never let it get to the
+  stretch. All these walks together are one, and when it is through its beginning is the watermark: what was back-dated
+  into the part that was read first is within the next goal.
 - A saved cursor is refused (500, 400), or so old that it is answered with nothing: the stretch is walked from the head.
 - Production's cursors are times, and "older than the cursor" skips items of the same millisecond at the edge of two
-  pages. Such a cursor is moved up by that millisecond; what comes twice is dropped.
+  pages. Such a cursor is moved up by that millisecond; what comes twice is dropped. A millisecond that fills a page
+  is asked for once more, in the largest.
 - A cursor that was followed before would lead in circles: the walk fails, its watermark stays.
 
 A head page that is as it was when the last walk was complete (its ETag or what it says) means that nothing happened.
@@ -112,7 +113,7 @@ class Found:
     trail: Trail | None = None
 
 
-Ask = Callable[[str | None, str | None], Awaitable[Page]]  # cursor, ETag → page
+Ask = Callable[..., Awaitable[Page]]  # cursor, ETag, is_large → page
 
 
 def load(saved: object) -> Trail:
@@ -195,7 +196,7 @@ class _Walk:
         self, page: Page, goal: DateTime, followed: str | None = None, joins: bool = False
     ) -> AsyncIterator[Found]:
         """This page and those below it, until one stands below the goal; where it only joins a walk, a part of one."""
-        asked = {followed} if followed else set[str]()
+        asked = {(followed, False)} if followed else set[tuple[str, bool]]()
         self.met, self.left = self.met or set(), None
         while True:
             self.pages += 1
@@ -206,22 +207,22 @@ class _Walk:
             yield Found(fresh, self.pages)
             if page.cursor is None or goal_reached(page.items, goal, max if not joins else min):
                 return
-            cursor = next((one for one in (wider(page.cursor), page.cursor) if one not in asked), None)
-            if cursor is None:
+            wide = wider(page.cursor)
+            ways = ((wide, False), (wide, True), (page.cursor, False))
+            way = next((one for one in ways if one not in asked), None)
+            if way is None:
                 raise Failure(
                     "FETCH_ERROR", f"{page.answer.url.path} leads in circles: cursor {page.cursor!r:.60} again"
                 )
-            if self.pages >= self.allowed:
+            cursor, is_large = way
+            if self.pages >= self.allowed and not is_large:
                 self.left = cursor
                 return
-            asked.add(cursor)
-            page = await self.ask(cursor, None)
+            asked.add(way)
+            page = await self.ask(cursor, None, is_large)
 
     async def on(self, resume: Resume) -> AsyncIterator[Found]:
         """The stretch that a capped walk left; from the head again if its cursor is no longer taken."""
-        self.left = resume.cursor
-        if self.pages >= self.allowed:
-            return
         try:
             page: Page | None = await self.ask(resume.cursor, None)
         except Failure as failure:

@@ -12,7 +12,7 @@ from pendulum import DateTime
 
 from sources.record import Json, Row, Unreadable, event_key, instant, json_text, maybe, need, text
 
-__all__ = ["UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight"]
+__all__ = ["UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight", "standing"]
 
 UNLISTED = "!no-unauthenticated"  # the author asks not to be shown to readers who are not signed in
 TRACKERS = ("utm_", "fbclid", "gclid", "mc_cid", "mc_eid", "igshid")
@@ -72,6 +72,11 @@ def sight(item: Json) -> list[object]:
             author.get("displayName"), UNLISTED in _labels(author)]  # fmt: skip
 
 
+def standing(post: Json) -> tuple[object, str, bool]:
+    """What of a post can change, as it is landed: its version, its labels, whether its author asks not to be shown."""
+    return post.get("cid"), _texts(tuple(_labels(post))), UNLISTED in _labels(_inner(post, "author"))
+
+
 def identity(author: Json) -> Row:
     """Who an account is today, as its own posts or its profile show it."""
     return {
@@ -89,7 +94,8 @@ def said_at(item: Json) -> DateTime:
 
 
 def _earlier(created: DateTime | None, indexed: DateTime) -> DateTime:
-    return min(created or indexed, indexed)
+    """Years 0 to 9, which some clients write for no date at all, are no date to the AppView either."""
+    return min(created, indexed) if created and created.year > 9 else indexed
 
 
 @lru_cache(1024)  # a page that is shared once is shared by many
@@ -104,6 +110,7 @@ def normal(url: str) -> str:
         return url
     usual = {"http": 80, "https": 443}.get(parts.scheme)
     kept = [(k, v) for k, v in parse_qsl(parts.query, keep_blank_values=True) if not k.lower().startswith(TRACKERS)]
+    host = f"[{host}]" if ":" in host else host
     place = host if port in (None, usual) else f"{host}:{port}"
     return urlunsplit((parts.scheme, place, parts.path or "/", urlencode(kept), ""))
 

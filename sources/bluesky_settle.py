@@ -1,9 +1,10 @@
 """What a sweep looks for on Bluesky: posts that are gone, and posts that no walk could show.
 
-An edit moves neither a post's place nor anything at the head of its feed: the sweep asks for the posts of the last
-weeks by name and sees which are others now. A deleted post vanishes; `getPosts` leaves it out without a word, but so it
-does with the posts of an account that is away. What is left out is believed to be deleted only if its author is there
-afterwards, and it is left out again. What was marked deleted and is shown again is no longer marked.
+Neither an edit nor a label moves a post's place or anything at the head of its feed: the sweep asks for the posts of
+the last weeks by name, reposted ones too, and sees which are others now. A deleted post vanishes; `getPosts` leaves
+it out without a word, but so it does with the posts of an account that is away. What is left out is believed to be
+deleted only if its author is there afterwards, and it is left out again. What was marked deleted and is shown again
+is no longer marked.
 
 Rarely (every DEEP_EVERY) an account's own records are listed where they are kept: the one list with a true "since". It
 shows reposts that were taken back, and posts that no feed ever led to (dates that nobody can read, imports of years).
@@ -18,7 +19,7 @@ from urllib.parse import urlsplit
 from pendulum import DateTime
 
 from sources.bluesky_accounts import AT_ONCE, MOST_LISTED, XRPC, Account, profiles, shaped
-from sources.bluesky_rows import feed_item
+from sources.bluesky_rows import feed_item, standing
 from sources.http import Api, Failure
 from sources.reading import Batch, Reading, side_by_side
 from sources.record import Json, Row, Unreadable, instant, json_value, maybe
@@ -36,7 +37,9 @@ SUSPECTS = """
 WITH items AS (
     SELECT p.did, p.uri, coalesce(any_value(s.cid), arg_max(p.cid, p.indexed_at)) AS cid,
         max(p.indexed_at) AS indexed_at, any_value(p.parent_key) AS parent_key, any_value(p.post_uri) AS post_uri,
-        any_value(p.author_did) AS author_did
+        any_value(p.author_did) AS author_did,
+        coalesce(any_value(s.labels), arg_max(p.labels, p.indexed_at)) AS labels,
+        coalesce(any_value(s.is_unlisted), arg_max(p.is_unlisted, p.indexed_at), false) AS is_unlisted
     FROM bluesky.posts AS p LEFT JOIN bluesky.post_states AS s ON s.did = p.did AND s.uri = p.uri
     WHERE p.did IN (SELECT scope FROM swept WHERE surface = 'posts')
     GROUP BY p.did, p.uri
@@ -49,7 +52,10 @@ judged AS (
 )
 SELECT j.did,
     list(DISTINCT {'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
-                    'cid': CASE WHEN j.uri = j.post_uri THEN j.cid END})
+                    'cid': j.cid, 'labels': j.labels, 'is_unlisted': j.is_unlisted,
+                    'repost': CASE WHEN j.uri <> j.post_uri THEN j.uri END,
+                    'reposted_at': CASE WHEN j.uri <> j.post_uri
+                        THEN strftime(j.indexed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') END})
         FILTER (WHERE j.indexed_at > $since AND NOT (j.is_gone AND j.uri <> j.post_uri))
         AS posts,
     list(DISTINCT {'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone})
@@ -91,10 +97,8 @@ async def again(reading: Reading, account: Account, item: Json) -> AsyncIterator
 
 
 async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIterator[Batch]:
-    posts: list[dict[str, Any]] = suspect["posts"] or []  # type: ignore[assignment]
-    held = {
-        post["uri"]: post for post in sorted(posts, key=lambda post: post["cid"] or "")
-    }  # a repost of an own post first
+    items: list[dict[str, Any]] = suspect["posts"] or []  # type: ignore[assignment]
+    held = {item["uri"]: item for item in items}  # the same post may be an item and be reposted, even twice
     there = await shown(reading, account, held)
     missing = [uri for uri, post in held.items() if uri not in there and not post["is_gone"]]
     if missing:
@@ -107,9 +111,12 @@ async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIter
     rows += [{**gone(account, held[uri], "shown again", reading.api.now), "is_deleted": False} for uri in back]
     if rows:
         yield Batch("rechecks", account.did, {"deletions": rows})
-    edited = [view for uri, view in there.items() if held[uri]["cid"] and view.get("cid") != held[uri]["cid"]]
-    if edited:
-        yield Batch("rechecks", account.did, shaped(reading, account, [feed_item({"post": view}) for view in edited]))
+    other = [
+        as_item(account, there[item["uri"]], item["repost"], item["reposted_at"]) for item in items
+        if item["uri"] in there and standing(there[item["uri"]]) != (item["cid"], item["labels"], item["is_unlisted"])
+    ]  # fmt: skip
+    if other:
+        yield Batch("rechecks", account.did, shaped(reading, account, other))
 
 
 async def deep(reading: Reading, account: Account, suspect: Row, directory: str) -> AsyncIterator[Batch]:
@@ -123,12 +130,17 @@ async def deep(reading: Reading, account: Account, suspect: Row, directory: str)
         listed = {str(r["uri"]): r async for r in records_since(reading, pds, account, collection, first)}
         mine = f"at://{account.did}/{collection}/"
         lost = [
-            r for uri, r in held.items() if uri.startswith(mine) and uri > mine + first and uri not in listed
-            and not r["is_gone"]
+            uri for uri, r in held.items()
+            if uri.startswith(mine) and uri > mine + first and uri not in listed and not r["is_gone"]
         ]  # fmt: skip
-        if lost:
-            yield Batch("records", account.did,
-                        {"deletions": [gone(account, r, "record deleted", begun) for r in lost]})  # fmt: skip
+        back = [uri for uri in listed if uri in held and held[uri]["is_gone"]]
+        if collection == POST:  # what the AppView shows is there, and what it does not show is not, whatever is listed
+            there = await shown(reading, account, lost + back)
+            lost, back = [uri for uri in lost if uri not in there], [uri for uri in back if uri in there]
+        rows = [gone(account, held[uri], "record deleted", begun) for uri in lost]
+        rows += [{**gone(account, held[uri], "record listed again", begun), "is_deleted": False} for uri in back]
+        if rows:
+            yield Batch("records", account.did, {"deletions": rows})
         unheld = [
             r
             for uri, r in listed.items()
@@ -200,7 +212,7 @@ async def as_items(reading: Reading, account: Account, collection: str, records:
     """Records as feed items, of what the AppView shows."""
     if collection == POST:
         views = await shown(reading, account, [r["uri"] for r in records])
-        return [feed_item({"post": view}) for view in views.values()]
+        return [as_item(account, view) for view in views.values()]
     subjects = {r["uri"]: _subject(r) for r in records}
     views = await shown(reading, account, [uri for uri in subjects.values() if uri])
     items = []
@@ -208,9 +220,14 @@ async def as_items(reading: Reading, account: Account, collection: str, records:
         view = views.get(subjects[record["uri"]] or "")
         if view:
             at = _claimed(record) or reading.api.now
-            reason = {"uri": record["uri"], "by": {"did": account.did}, "indexedAt": at.to_iso8601_string()}
-            items.append(feed_item({"post": view, "reason": reason}))
+            items.append(as_item(account, view, record["uri"], at.to_iso8601_string()))
     return items
+
+
+def as_item(account: Account, view: Json, repost: str | None = None, at: str | None = None) -> Json:
+    """A post as the feed shows it, or a repost of it."""
+    reason = {"reason": {"uri": repost, "by": {"did": account.did}, "indexedAt": at}} if repost else {}
+    return feed_item({"post": view, **reason})
 
 
 async def shown(reading: Reading, account: Account, uris: Iterable[str]) -> dict[str, Json]:

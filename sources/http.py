@@ -46,6 +46,7 @@ class Tally:
     new: int = 0
     replayed: int = 0
     lag_seconds: float | None = None
+    is_spared: bool = False  # not asked: a cheaper question told that there is nothing new
 
 
 @dataclass

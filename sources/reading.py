@@ -90,7 +90,7 @@ class Reading:
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
-    turn: int = 0  # the number of this run
+    turn: int = 0  # the number of this source's run
     is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0
     completed: int = 0  # surfaces read to their end
@@ -99,8 +99,15 @@ class Reading:
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     sightings: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # complete re-reads: surface, scope → ids
     open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
+    open_failures: frozenset[tuple[str, str]] = frozenset()  # scope, surface: what failed when it was last tried
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
+
+    @property
+    def has_newly_failed(self) -> bool:
+        """Whether a sweep must be repeated at once. What failed before (a name that nobody has) would have every run
+        sweep for ever, or none."""
+        return any((problem.scope, problem.surface) not in self.open_failures for problem in self.problems)
 
     def tally(self, surface: str, scope: str) -> Tally:
         return self.tallies.setdefault((surface, scope), Tally())

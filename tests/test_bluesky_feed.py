@@ -174,6 +174,55 @@ def test_the_watermark_of_a_walk_over_several_runs_is_when_it_began() -> None:
     assert missed(world, memory, 0) == []
 
 
+def test_a_stretch_that_was_left_is_gone_on_with_whatever_comes_first() -> None:
+    """Also where the new posts of every run fill all the pages that it may read."""
+    world = BlueskyWorld(NOW)
+    writer = world.account("writer.example")
+    for n in range(45):
+        world.advance(seconds=10)
+        world.post(writer, f"burst {n}")
+    app, memory = BlueskyApp(world), Memory()
+    for _ in range(8):
+        poll(app, memory, settings(["writer.example"], posts_per_page=10, max_pages_per_actor=1))
+        world.advance(seconds=900)
+        last = world.post(writer, "and more")
+    assert missed(world, memory, 0) == [("writer.example", last.uri)]
+
+
+@pytest.mark.parametrize("skips", [True, False])
+@pytest.mark.parametrize("pages", [1, 100])
+def test_a_millisecond_that_holds_more_than_a_page_is_read_whole(skips: bool, pages: int) -> None:
+    """Posted at once, or dated so: a cursor that skips its millisecond would lose the rest of it, one that does not would
+    lead in circles."""
+    world = BlueskyWorld(NOW)
+    writer = world.account("writer.example")
+    app, memory = BlueskyApp(world), Memory()
+    app.access.quirks.skips_same_millisecond = skips
+    for n in range(60):
+        world.advance(seconds=1 if n < 20 or n > 45 else 0)
+        world.post(writer, f"burst {n}")
+    for _ in range(8):
+        poll(app, memory, settings(["writer.example"], posts_per_page=10, max_pages_per_actor=pages))
+    assert missed(world, memory, 0) == []
+
+
+@pytest.mark.parametrize("placed", ["arrival", "epoch"])
+def test_a_claim_that_the_appview_gives_up_on_ends_no_walk(placed: Any) -> None:
+    """The first second of year 1 is what some programs write for no date. If such posts stand at their arrival, a page of
+    them is not below everything."""
+    world = BlueskyWorld(NOW)
+    world.unreadable_dates = placed
+    writer = world.account("writer.example")
+    app, memory, config = BlueskyApp(world), Memory(), settings(["writer.example"], posts_per_page=10)
+    world.post(writer, "the first")
+    poll(app, memory, config)
+    for n in range(35):
+        world.advance(seconds=10)
+        world.post(writer, f"undated {n}", created="0001-01-01T00:00:00Z")
+    poll(app, memory, config)
+    assert missed(world, memory, 1) == []
+
+
 def test_a_page_is_below_the_goal_only_as_a_whole() -> None:
     """One old item among newer ones (out of place, as pins are) is not the end; what has no place is no proof."""
 
@@ -284,7 +333,7 @@ def test_only_a_cursor_that_is_a_time_is_moved(cursor: str, later: str) -> None:
     ("HTTPS://Docs.Lantern.example:443/Purge?utm_source=bsky&b=2#top", "https://docs.lantern.example/Purge?b=2"),
     ("https://lantern.example", "https://lantern.example/"), ("http://a.example:8080/x", "http://a.example:8080/x"),
     ("https://münchen.example/ä", "https://xn--mnchen-3ya.example/ä"), ("not a link", "not a link"),
-    ("https://[broken", "https://[broken"), ("https://a.example:99999/", "https://a.example:99999/"),
+    ("https://[broken", "https://[broken"), ("https://[2001:DB8::1]:8443/x", "https://[2001:db8::1]:8443/x"), ("https://a.example:99999/", "https://a.example:99999/"),
 ])  # fmt: skip
 def test_one_spelling_for_one_page(said: str, page: str) -> None:
     assert normal(said) == page
