@@ -75,8 +75,9 @@ class Api:
             wait = limit_wait(answer.status, answer.headers, answer.body)
             if wait is None:
                 return accepted(answer)
-            self._pause(wait, answer.headers)
-        raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; later runs go on from here")
+            self._pause(wait)
+        self._blocked = Failure("RATE_LIMITED", f"{self.base.host} keeps limiting requests; later runs go on from here")
+        raise self._blocked
 
     async def send(
         self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: Tally | None = None
@@ -98,7 +99,7 @@ class Api:
             wait = limit_wait(answer.status, answer.headers, answer.body)
             if wait is None:
                 return accepted(answer)
-            self._pause(wait, answer.headers)
+            self._pause(wait)
         raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; try again later")
 
     @property
@@ -134,7 +135,12 @@ class Api:
             with attempt:
                 tally.retries += attempt.num > 1
                 await self._unblocked(tally)
-                return await self._send(url, params, {"if-none-match": etag} if etag else {}, tally)
+                try:
+                    return await self._send(url, params, {"if-none-match": etag} if etag else {}, tally)
+                except Passing as why:
+                    if why.wait is not None:
+                        self._pause(why.wait)
+                    raise
         raise AssertionError("a retry loop ends by return or raise")
 
     async def _send(
@@ -176,26 +182,26 @@ class Api:
         except (httpx.InvalidURL, ValueError):
             raise _leads_nowhere(self.base.host) from None
 
-    def _pause(self, wait: float, headers: Mapping[str, str]) -> None:
+    def _pause(self, wait: float) -> None:
         """Stops every worker of this host: for a while, or (a long limit) until a later run."""
-        until = server_time(headers).add(seconds=int(wait + 0.999))
+        until = self.now.add(seconds=int(wait + 0.999))
         if wait > MAX_PAUSE:
             self._blocked = Failure(
                 "RATE_LIMITED",
-                f"{self.base.host}: limit exhausted until {until.to_datetime_string()} UTC; the next run goes on here",
+                f"{self.base.host} asks to wait until {until.to_datetime_string()} UTC; the next run goes on here",
                 until=until,
             )
             raise self._blocked
-        log.warning("rate limited by %s: all requests wait %.0f s", self.base.host, wait)
+        log.warning("%s asks to wait: all requests wait %.0f s", self.base.host, wait)
         self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + wait)
 
     async def _unblocked(self, tally: Tally) -> None:
-        if self._blocked:
-            raise self._blocked
         wait = self._paused_until - asyncio.get_running_loop().time()
-        if wait > 0:
+        if wait > 0 and not self._blocked:
             tally.waited += wait
             await self.sleep(wait)
+        if self._blocked:  # perhaps by another, meanwhile
+            raise self._blocked
 
 
 @asynccontextmanager

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 import pendulum
 from pendulum import DateTime
 
-__all__ = ["Quota", "limit_wait", "quota", "server_time"]
+__all__ = ["Quota", "limit_wait", "quota", "retry_after", "server_time"]
 
 MOST = 1e11
 MOST_WAIT = 1e8  # three years: beyond that a header means nothing
@@ -47,7 +47,7 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
     """Seconds to wait when this answer is a limit, else None. 403 is a limit only if something says so."""
     if status not in (403, 429):
         return None
-    after = _retry_after(headers)
+    after = retry_after(headers)
     if after is not None:
         return after
     left = quota(headers)
@@ -57,7 +57,7 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
     return UNTOLD_WAIT if status == 429 or any(words in said for words in LIMIT_WORDS) else None
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
     if value.isdigit():
         return min(float(value), MOST_WAIT)

@@ -9,7 +9,7 @@ from typing import Literal
 import httpx
 from pendulum import DateTime
 
-from sources.limits import server_time
+from sources.limits import retry_after, server_time
 from sources.record import json_value
 
 __all__ = ["Answer", "Endless", "Failure", "Passing", "Unsure", "accepted", "decoded"]
@@ -33,6 +33,7 @@ class Passing(Failure):
     """A failure that may be gone at the next try."""
 
     reached = True  # False: not a byte of the request was sent
+    wait: float | None = None  # seconds that the service asks for before the next try
 
     @property
     def is_over(self) -> bool:
@@ -79,7 +80,9 @@ def decoded(response: httpx.Response, body: bytes) -> Answer:
     """The answer with its data; raises for what may pass at the next try (5xx, a 200 that is not JSON)."""
     status, host, data = response.status_code, response.url.host, None
     if status >= 500:
-        raise Passing("FETCH_ERROR", f"{host} answered {status}", status=status)
+        why = Passing("FETCH_ERROR", f"{host} answered {status}", status=status)
+        why.wait = retry_after(response.headers)
+        raise why
     if response.is_success:
         kind = response.headers.get("content-type", "")
         if "json" not in kind:

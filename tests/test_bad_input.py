@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -300,6 +301,23 @@ def test_secondary_limit(
     assert pause >= 0.8, "somebody did not wait"
     assert project.ledger("SELECT max(waited_seconds) > 0.5 FROM requests") == [(1,)]
     judge(project.published, world)
+
+
+def test_a_service_that_is_down_says_for_how_long(project: Project, world: GitHubWorld) -> None:
+    """A 503 with `Retry-After`: all workers wait as long as it says; a long one ends the run at once, and says until when."""
+    faulty(project, f"{REPO}/issues", Response(503, {"message": "Unavailable"}, {"retry-after": "2"}), times=1)
+    moments: list[float] = []
+    project.app.switches.before = lambda _: moments.append(time.monotonic())
+    ended = project.quick()
+    assert ended.code == 0, ended.said
+    assert max(later - earlier for earlier, later in pairwise(moments)) >= 1.8
+    judge(project.published, world)
+    asked = faulty(project, "", Response(503, {"message": "Unavailable"}, {"retry-after": "3600"}))
+    ended = project.quick()
+    assert ended.code == 1 and len(asked) <= 2
+    told_plainly(ended)
+    assert all("asks to wait until" in message for _, message in failures(project).values())
+    repaired(project)
 
 
 @pytest.mark.parametrize("retry_after", ["3600", "99999999999999999999", "Sun, 01 Mar 2026 20:00:00 GMT"])

@@ -1,7 +1,12 @@
-"""What headers say about limits, as pure functions."""
+"""What headers say about limits, as pure functions, and what the client makes of it."""
 
+import asyncio
+from typing import Any
+
+import httpx
 import pytest
 
+from sources.http import Failure, connect
 from sources.limits import limit_wait, quota
 
 NOW = {"date": "Sun, 01 Mar 2026 12:00:00 GMT"}
@@ -33,3 +38,57 @@ def test_the_quota_is_read_in_either_dialect() -> None:
     assert quota({**NOW, "x-ratelimit-limit": "5000", "x-ratelimit-remaining": "4999"}).remaining == 4999
     assert quota({**NOW, "ratelimit-limit": "600", "ratelimit-remaining": "1"}).limit == 600
     assert quota({**NOW, "x-ratelimit-remaining": "many"}).remaining is None
+
+
+def test_a_host_that_keeps_limiting_is_left_alone_by_all() -> None:
+    """Not each of hundreds of requests finds out by itself, a minute at a time; nor those that were waiting meanwhile."""
+    asked = list[httpx.Request]()
+
+    def limits(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(429, headers={"retry-after": "1"}, json={"message": "slow down"})
+
+    async def read(number: int) -> None:
+        with pytest.raises(Failure, match=r"keeps limiting|asks to wait"):
+            await api.get(f"/{number}")
+
+    async def run() -> None:
+        nonlocal api
+        async with connect("http://127.0.0.1", {}, transport=httpx.MockTransport(limits)) as api:
+            api.sleep = lambda _: asyncio.sleep(0)
+            await asyncio.gather(*map(read, range(3)))
+            told = len(asked)
+            for number in range(50):
+                await read(number)
+            assert len(asked) == told <= 12
+
+    api: Any = None
+    asyncio.run(run())
+
+
+def test_who_sleeps_when_a_long_limit_is_told_asks_no_more() -> None:
+    waits, asked = iter(("1", "3600")), list[httpx.Request]()
+
+    def limits(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        return httpx.Response(429, headers={"retry-after": next(waits)}, json={})
+
+    async def run() -> None:
+        async with connect("http://127.0.0.1", {}, transport=httpx.MockTransport(limits)) as api:
+            begun = asyncio.Event()
+
+            async def sleeping(_: float) -> None:
+                begun.set()
+                await asyncio.sleep(0.05)
+
+            api.sleep = sleeping
+            first = asyncio.create_task(api.get("/first"))
+            await begun.wait()
+            api.sleep = lambda _: asyncio.sleep(0.2)
+            second = asyncio.create_task(api.get("/second"))
+            for task in (first, second):
+                with pytest.raises(Failure, match="asks to wait until"):
+                    await task
+        assert len(asked) == 2
+
+    asyncio.run(run())
