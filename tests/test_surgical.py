@@ -14,7 +14,7 @@ import pytest
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Bent, Response
+from pipelines.demo.web import Bent, Request, Response
 from pipelines.ledger import Ledger
 from pipelines.search import search
 from pipelines.surgical import MOST
@@ -158,6 +158,30 @@ def test_29_a_dependent_fails_alone(gitlab: GitLabDesk, world: GitLabWorld, proj
     assert (surgery.exit_code, surgery.completion) == (3, "partial")
     assert [(t, stage, why.code) for t, stage, why in surgery.failures] == [(mr(1), "threads", "AUTH_FAILED")]
     assert surgery.outcomes[mr(1)].ingested and surgery.outcomes[mr(2)].ingested
+    assert {b for (b,) in gitlab.sql("SELECT body FROM feedback.comments WHERE body LIKE 'new in%'")} == {"new in 2"}
+    world.advance(seconds=300)
+    gitlab.run()
+    gitlab.judge()
+
+
+def test_a_note_that_cannot_be_read_is_its_own_targets_failure(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """An answer that came and is not what it should be fails alone, as one that did not come does."""
+
+    def spoilt(request: Request, body: Any) -> Any:
+        if request.path.endswith("/merge_requests/1/discussions"):
+            body[0]["notes"][0]["created_at"] = "yesterday"
+        return body
+
+    world.advance(seconds=61)
+    for number in (1, 2):
+        project.comment(project.merge_requests[number], "maya", f"new in {number}")
+    gitlab.app.rewrite = spoilt
+    surgery = gitlab.operate(PLACE, mr(1), mr(2))
+    gitlab.app.rewrite = None
+    assert (surgery.exit_code, surgery.completion) == (3, "partial"), surgery.error
+    assert [(t, stage, why.code) for t, stage, why in surgery.failures] == [(mr(1), "threads", "FETCH_ERROR")]
     assert {b for (b,) in gitlab.sql("SELECT body FROM feedback.comments WHERE body LIKE 'new in%'")} == {"new in 2"}
     world.advance(seconds=300)
     gitlab.run()
