@@ -260,10 +260,11 @@ class _Stages:
             return {row["parent_key"]: row for row in as_dicts(found)}
 
     def _known_scope(self) -> str | None:
-        """The id of the repository or project, where an earlier run learned it."""
+        """The id of what was last read under this name; None: it has another by now, or was never read."""
         called = self.ledger.scopes(self.surgery.order.source.name)
         wanted = self.surgery.order.place.casefold()
-        return next((scope for scope, name in called.items() if wanted in (name.casefold(), scope)), None)
+        known = [id_ for id_, name in called.items() if id_.isdigit() and wanted in (name.casefold(), id_)]
+        return known[-1] if known else None
 
     def _told(self, reading: Reading, told: SourceReport) -> None:
         tallies = reading.tallies.values()

@@ -332,6 +332,47 @@ def test_an_issue_number_that_is_a_pull_request_is_read_as_one(github: Any) -> N
     assert any(call.path.endswith("/reviews") for call in made.app.log)
 
 
+def test_a_project_that_was_renamed_is_found_by_the_name_that_is_configured(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """Bulk runs know it by its new one; the old one is sent on."""
+    project.rename("lantern/desk")
+    world.advance(seconds=300)
+    assert gitlab.run().exit_code == 0
+    assert gitlab.operate(PLACE, mr(1)).exit_code == 0
+    assert gitlab.app.log[-1].path.startswith(f"/api/v4/projects/{project.id}/")
+
+
+def test_a_repository_that_was_renamed_is_found_by_the_name_that_is_configured(github: Any) -> None:
+    made, world, repo = github
+    repo.rename("lantern/torch")
+    world.advance(seconds=300)
+    assert made.run().exit_code == 0
+    number = made.one("SELECT min(number) FROM github.pull_requests")
+    assert made.operate("lantern/lantern", Target("pr", number)).exit_code == 0
+
+
+def test_of_two_projects_that_had_a_name_the_later_is_meant(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """The first was renamed, and another took its place; a bulk run has met it."""
+    project.rename("lantern/old")
+    other = world.add_project(PLACE)
+    other.open_merge_request("benji", "Another", "words")
+    world.advance(seconds=300)
+    gitlab.run()
+    assert gitlab.operate(PLACE, mr(1)).exit_code == 0
+    assert {call.path.split("/")[4] for call in gitlab.app.log} == {str(other.id)}
+
+
+def test_a_name_that_begins_with_a_digit_is_no_id(tmp_path: Path, world: GitLabWorld, project: Project) -> None:
+    """The ledger knows a project by its id and by the name that it was looked up by: only one of them is in paths."""
+    project.rename("0day/console")
+    desk = gitlab_desk(tmp_path / "digits", world, "0day/console")
+    desk.run()
+    assert desk.operate("0day/console", mr(1)).exit_code == 0
+
+
 def test_a_first_run_may_be_surgical(tmp_path: Path, world: GitLabWorld) -> None:
     """Nothing was ever read: the project is looked up, the tables are made, a bulk run then reads everything."""
     fresh = gitlab_desk(tmp_path / "fresh", world, PLACE)
