@@ -85,14 +85,16 @@ async def follow(
     size: int = 100,
     seeks: bool = True,
     reread: bool = False,
+    floor: DateTime | None = None,
 ) -> AsyncIterator[Found]:
     """What is new since `cursor`, with the cursor that is right once these rows have landed. Nothing new: nothing.
 
-    With `reread` the list is read from its beginning and every row is yielded; the cursor never goes back. A list that
-    cannot be sorted by time (`seeks=False`) is whole or nothing: no part of it tells how far it was read.
+    With `reread` the list is read from its beginning (or the configured start, `floor`) and every row is yielded; the
+    cursor never goes back. A list that cannot be sorted by time (`seeks=False`) is whole or nothing: no part of it
+    tells how far it was read.
     """
     told, pages = cursor, 0
-    asked = None if reread else cursor.since
+    asked = floor if reread else cursor.since
     first = await ask(Window(asked, size=size), cursor.etag if cursor.complete and not reread else None)
     if first.answer.not_modified and not first.more:
         return

@@ -237,7 +237,9 @@ async def _follow(repo: Place, surface: Surface, config: GithubConfig, *, reread
     scope = f"{repo.scope}/{surface.number}" if surface.number else repo.scope
     start = repo.reading.cursor(surface.name, scope, now=repo.now, floor=config.floor)
     sight, seen = sight_by(surface.version), set[int]()
-    news = follow(surface.ask, sight, start, overlap=config.overlap, seeks=surface.seeks, reread=reread)
+    news = follow(
+        surface.ask, sight, start, overlap=config.overlap, seeks=surface.seeks, reread=reread, floor=config.floor
+    )
     async for found in news:
         if reread:
             seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))

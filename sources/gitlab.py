@@ -95,7 +95,7 @@ class Gitlab:
         return GitlabAnswers({"private-token": str(self.config.write_token)} if self.config.write_token else {})
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        return {"full": reading.full}
+        return {"full": reading.full, "floor": self.config.floor}
 
     def scopes(self) -> list[str]:
         return list(dict.fromkeys(self.config.projects))
@@ -142,11 +142,11 @@ class Gitlab:
 
 
 async def listed(place: Place, surface: str, config: GitlabConfig) -> AsyncIterator[Batch]:
-    """Merge requests or issues changed since; the sweep reads them all, for counts and shas that moved alone."""
+    """Merge requests or issues changed since; the sweep reads all since the configured start, for counts and shas."""
     ask = place.asks(surface, surface, scope="all", state="all", order_by="updated_at", sort="asc")
     start = place.reading.cursor(surface, place.scope, now=place.now, floor=config.floor)
     sight, seen, sweeps = sight_by(rows.listed_version), set[int](), place.reading.sweep
-    async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps):
+    async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps, floor=config.floor):
         if sweeps:
             seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
         yield Batch(surface, place.scope, listed_rows(place, surface, found.items), found.cursor.json(),

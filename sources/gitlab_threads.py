@@ -52,7 +52,7 @@ parents AS (
     FROM gitlab.issues
 ),
 judged AS (
-    SELECT p.*, s.surface IS NOT NULL AND g.id IS NULL AS is_missing,
+    SELECT p.*, s.surface IS NOT NULL AND g.id IS NULL AND ($floor IS NULL OR p.updated_at >= $floor) AS is_missing,
         coalesce($full OR t.synced_for_updated_at < p.updated_at OR NOT t.is_settled
             OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
             OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,

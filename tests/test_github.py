@@ -237,6 +237,9 @@ def test_the_configured_start_bounds_history(small: Desk, repo: Repo, world: Git
     assert report.exit_code == 0
     assert small.sql("SELECT body FROM feedback.events WHERE kind = 'issue_comment'") == [("Much later.",)]
     assert small.one("SELECT count(*) FROM github.thread_checks") == 0
+    said = small.one("SELECT count(*) FROM feedback.events")
+    small.run({"since": "2026-03-20"}, sweep=True)
+    assert small.one("SELECT count(*) FROM feedback.events WHERE NOT is_deleted") == said, "a sweep keeps to it"
 
 
 def test_a_first_read_survives_edits_during_it(small: Desk, repo: Repo, world: GitHubWorld) -> None:

@@ -18,6 +18,7 @@ from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
 from pipelines.payloads import Payloads
 from sources.gitlab_threads import is_due, is_settled
+from sources.target import Target
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -179,6 +180,23 @@ def test_a_force_push_without_a_move_is_found_by_the_sweep(
     assert read.one("SELECT head_sha FROM gitlab.merge_requests") == mr.refs.head_sha
     assert read.one("SELECT head_sha FROM gitlab.diffs") == mr.refs.head_sha
     assert read.one("SELECT bool_and(is_outdated) FROM feedback.diff_notes")
+
+
+def test_the_configured_start_bounds_history_for_the_sweep_too(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
+    """What is older is neither read nor missed; only what a surgical run was asked for is there, and stays."""
+    world.advance(seconds=30 * 86_400)
+    young = project.open_merge_request("benji", "Much later")
+    world.advance(seconds=LATER)
+    since = {"since": "2026-03-20"}
+    small.run(since)
+    small.operate("lantern/console", Target("issue", 1), config=since)
+    report = small.run(since, sweep=True)
+    assert report.exit_code == 0 and not any(call.path.endswith("/merge_requests/1") for call in small.app.log)
+    assert small.sql("SELECT number FROM gitlab.merge_requests") == [(young.iid,)]
+    assert small.sql("SELECT number FROM gitlab.issues") == [(1,)] and small.rows("gitlab.deletions") == []
+    assert not any(call.path.endswith("/issues/1") for call in small.app.log), "it is not missed: no list reaches it"
 
 
 def test_an_edited_note_is_a_second_version(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
