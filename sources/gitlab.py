@@ -21,7 +21,7 @@ from sources.cursor import follow
 from sources.gitlab_answer import GitlabAnswers
 from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
-from sources.gitlab_threads import DUE, settle
+from sources.gitlab_threads import DEPENDENTS, DUE, settle
 from sources.http import Answer, Failure
 from sources.place import Kind, Place, look_up, sight_by
 from sources.reading import Batch, Payload, Reading, quarantine_key, side_by_side
@@ -95,7 +95,8 @@ class Gitlab:
         return GitlabAnswers({"private-token": str(self.config.write_token)} if self.config.write_token else {})
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        return {"full": reading.full, "floor": self.config.floor}
+        switches = {name: getattr(self.config, switch) for name, (switch, _) in DEPENDENTS.items() if switch}
+        return {"full": reading.full, "floor": self.config.floor, **switches}
 
     def scopes(self) -> list[str]:
         return list(dict.fromkeys(self.config.projects))
