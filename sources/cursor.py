@@ -37,6 +37,7 @@ class Found:
 
     items: list[Json]
     cursor: "Cursor"
+    read_at: DateTime  # by the server's clock
     rivals: frozenset[str] = frozenset()
 
 
@@ -107,7 +108,7 @@ async def follow(
         cursor = _advance(cursor, page, overlap)
         if fresh:
             told = replace(cursor, etag=None, complete=False) if seeks else told
-            yield Found(fresh, told, rivals)
+            yield Found(fresh, told, page.answer.date, rivals)
     cursor = replace(cursor, complete=True)
     whole = first if pages == 1 and cursor.since == asked else None
     async for found in _confirm(ask, sight, cursor, overlap, size, whole):
@@ -130,7 +131,7 @@ async def _confirm(
             cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})
         settled = whole and cursor.since == asked
         cursor = replace(cursor, etag=page.answer.etag if settled else None)
-        yield Found(fresh, cursor, rivals)
+        yield Found(fresh, cursor, page.answer.date, rivals)
         if settled or (cursor.since == asked and not fresh):
             return
 

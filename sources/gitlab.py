@@ -150,7 +150,8 @@ async def listed(place: Place, surface: str, config: GitlabConfig) -> AsyncItera
     async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps, floor=config.floor):
         if sweeps:
             seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
-        yield Batch(surface, place.scope, listed_rows(place, surface, found.items), found.cursor.json(),
+        then = replace(place, now=found.read_at)  # who looked later is right: a surgical run may have looked meanwhile
+        yield Batch(surface, place.scope, listed_rows(then, surface, found.items), found.cursor.json(),
                     payloads(surface, found.items))  # fmt: skip
     if sweeps:
         place.reading.sightings[surface, place.scope] = seen

@@ -240,7 +240,7 @@ def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
 
 def _gone(due: Due, cause: str) -> Batch:
     row = {"parent_key": due.parent.key, "scope": due.parent.scope, "is_deleted": True, "cause": cause,
-           "noticed_at": due.place.now}  # fmt: skip
+           "noticed_at": due.place.api.now}  # fmt: skip
     return Batch("rechecks", due.place.scope, {"deletions": [row]})
 
 

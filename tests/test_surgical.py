@@ -3,6 +3,7 @@ tests/README.md; those about locks, signals and kills are in test_surgical_proce
 """
 
 import hashlib
+import threading
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,10 +244,39 @@ def test_42_of_equal_times_what_was_seen_later_stays(gitlab: GitLabDesk, world: 
     assert gitlab.operate(PLACE, mr(1)).outcomes[mr(1)].ingested, "without such a run it is not stale"
 
 
+def test_42_a_bulk_run_that_was_under_way_is_judged_by_when_it_looked(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """It began before our preflight, and saw a push, which moves no time, after it: what it saw stays."""
+    gitlab.run()
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait(request: Request) -> None:
+        if request.path.endswith("/merge_requests"):
+            began.set()
+            assert go_on.wait(20)
+
+    beside = gitlab_desk(gitlab.home.path, world, PLACE)
+    beside.app.switches.before = wait
+    bulk = threading.Thread(target=lambda: beside.run(sweep=True))
+    bulk.start()
+    assert began.wait(20)
+    world.advance(seconds=5)
+
+    def meanwhile() -> None:
+        world.advance(seconds=5)
+        project.push(project.merge_requests[1], "benji")
+        go_on.set()
+        bulk.join()
+
+    between(gitlab, meanwhile)
+    assert gitlab.operate(PLACE, mr(1)).outcomes[mr(1)].is_stale
+    sha = gitlab.one("SELECT head_sha FROM gitlab.merge_requests WHERE number = 1")
+    assert sha == project.merge_requests[1].refs.head_sha
+
+
 def _in_thread(job: Any) -> None:
     """A run of its own, beside the one whose event loop is waiting here."""
-    import threading
-
     thread = threading.Thread(target=job)
     thread.start()
     thread.join()
