@@ -148,8 +148,9 @@ class Ledger:
             )
 
     def scopes(self, source: str) -> dict[str, str]:
-        """Every scope that was ever read, and what people call it."""
-        found = self.connection.execute("SELECT scope, scope_name FROM scopes WHERE source = ?", (source,))
+        """Every scope that was ever read, and what people call it; what was read last comes last."""
+        query = "SELECT scope, scope_name FROM scopes WHERE source = ? ORDER BY last_read_at"
+        found = self.connection.execute(query, (source,))
         return {row["scope"]: row["scope_name"] for row in found}
 
     @contextmanager

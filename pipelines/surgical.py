@@ -13,11 +13,12 @@ do: readers see all of it at once. No list's cursor moves; the watermarks of wha
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import duckdb
 import orjson
@@ -29,8 +30,8 @@ from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.sync import Connected, Options, Run
 from pipelines.warehouse import Home, Locked, as_dicts
 from sources.http import Failure
-from sources.reading import Batch, Reading
-from sources.record import Row
+from sources.reading import Batch, Reading, not_understood
+from sources.record import Row, Unreadable
 from sources.target import Fetched, Target, Targeted
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST", "Order", "Outcome", "Surgery", "operate"]
 
+V = TypeVar("V")
 MOST = 100  # targets
 AT_ONCE = 10
 FAILED, PARTIAL, HELD, UNFIT, CANCELLED = 1, 3, 4, 6, 130
@@ -191,16 +193,8 @@ class _Stages:
             return []
 
         async def one(outcome: Outcome) -> Fetched | None:
-            try:
-                async with gate, asyncio.timeout(self.surgery.order.timeout):
-                    found = await source.fetch(place, outcome.target)
-            except TimeoutError:
-                outcome.failures.append(("preflight", self._timed_out()))
-                return None
-            except Failure as failure:
-                outcome.failures.append(("preflight", failure))
-                return None
-            outcome.fetched = True
+            found = await self._in_time(outcome, "preflight", gate, partial(source.fetch, place, outcome.target))
+            outcome.fetched = found is not None
             return found
 
         found = await asyncio.gather(*map(one, self.surgery.outcomes.values()))
@@ -225,16 +219,10 @@ class _Stages:
         gate, batches = asyncio.Semaphore(AT_ONCE), list[Batch]()
 
         async def read(one: Fetched, name: str) -> None:
-            outcome, found = self.surgery.outcomes[one.target], list[Batch]()
-            try:
-                async with gate, asyncio.timeout(self.surgery.order.timeout):
-                    async for batch in one.dependents[name](held.get(one.key, {})):
-                        found.append(batch)
-                batches.extend(found)
-            except TimeoutError:
-                outcome.failures.append((name, self._timed_out()))
-            except Failure as failure:
-                outcome.failures.append((name, failure))
+            async def all_of_it() -> list[Batch]:
+                return [batch async for batch in one.dependents[name](held.get(one.key, {}))]
+
+            batches.extend(await self._in_time(self.surgery.outcomes[one.target], name, gate, all_of_it) or [])
 
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches
@@ -272,10 +260,11 @@ class _Stages:
             return {row["parent_key"]: row for row in as_dicts(found)}
 
     def _known_scope(self) -> str | None:
-        """The id of the repository or project, where an earlier run learned it."""
+        """The id of what was last read under this name; None: it has another by now, or was never read."""
         called = self.ledger.scopes(self.surgery.order.source.name)
         wanted = self.surgery.order.place.casefold()
-        return next((scope for scope, name in called.items() if wanted in (name.casefold(), scope)), None)
+        known = [id_ for id_, name in called.items() if id_.isdigit() and wanted in (name.casefold(), id_)]
+        return known[-1] if known else None
 
     def _told(self, reading: Reading, told: SourceReport) -> None:
         tallies = reading.tallies.values()
@@ -283,8 +272,22 @@ class _Stages:
         told.completed = sum(outcome.ingested for outcome in self.surgery.outcomes.values())
         told.names = reading.names
 
-    def _timed_out(self) -> Failure:
-        return Failure("TIMEOUT", f"not read within {self.surgery.order.timeout:g} s (entity_timeout_seconds)")
+    async def _in_time(
+        self, outcome: Outcome, stage: str, gate: asyncio.Semaphore, read: Callable[[], Awaitable[V]]
+    ) -> V | None:
+        """What was read before its time was up. Whatever comes in between is this target's own failure."""
+        try:
+            async with gate, asyncio.timeout(self.surgery.order.timeout):
+                return await read()
+        except TimeoutError:
+            told = f"not read within {self.surgery.order.timeout:g} s (entity_timeout_seconds)"
+            why = Failure("TIMEOUT", told)
+        except Unreadable as error:
+            why = not_understood(error)
+        except Failure as failure:
+            why = failure
+        outcome.failures.append((stage, why))
+        return None
 
     def _note(self, phase: str) -> None:
         self.ledger.note(self.surgery.run_id, phase=phase, detail=orjson.dumps(self.surgery.counters()).decode())

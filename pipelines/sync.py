@@ -31,7 +31,7 @@ from pipelines.roster import leave_word
 from pipelines.warehouse import Home, LandingError, PublishError, as_dicts
 from sources.http import Api
 from sources.reading import Problem, Reading, Source
-from sources.record import Row
+from sources.record import Row, fingerprint
 
 if TYPE_CHECKING:
     from pipelines.landing import Landing
@@ -154,17 +154,25 @@ class Run:
             await source.read(reading)
             await source.retry(reading, [dict(row) for row in ledger.quarantined(source.name, due=True)])
             await intake.land()
-            if reading.sweep or reading.full or ledger.fact(f"due {source.name}") or ledger.open_failures(source.name):
-                suspects = await self.work(_suspects, self.home, source, reading)
-                if suspects:
-                    self.watch.at("settling")
-                    await source.settle(reading, suspects)
-                    await intake.land()
-                    reading.sightings.clear()  # what the sweep or --full made suspect was looked at
-                    reading.full = False
-                    suspects = await self.work(_suspects, self.home, source, reading)
-                ledger.learn(f"due {source.name}", "suspects" if suspects else "")
+            await self._settle(source, reading, intake)
         return self._record(source, reading, intake)
+
+    async def _settle(self, source: Source, reading: Reading, intake: Intake) -> None:
+        """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
+        landed or failed since, and it would be asked for by the same rule."""
+        ledger, due = self.ledger, f"due {source.name}"
+        is_suspected = reading.sweep or reading.full or ledger.open_failures(source.name)
+        if not is_suspected and ledger.fact(due) == _rule(source, reading):
+            return
+        suspects = await self.work(_suspects, self.home, source, reading)
+        if suspects:
+            self.watch.at("settling")
+            await source.settle(reading, suspects)
+            await intake.land()
+            reading.sightings.clear()  # what the sweep or --full made suspect was looked at
+            reading.full = False
+            suspects = await self.work(_suspects, self.home, source, reading)
+        ledger.learn(due, "suspects" if suspects else _rule(source, reading))
 
     def making(self, report: Report, note: Callable[[str], None] | None = None) -> Making:
         """What comes after the landing; `note` is told of every stage that begins."""
@@ -243,6 +251,11 @@ def _read_of(source: Source, reading: Reading) -> Callable[[str, str], bool]:
     scopes = {scope for _, scope in reading.tallies}
     left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
     return lambda scope, surface: scope in scopes and surface not in left_out
+
+
+def _rule(source: Source, reading: Reading) -> str:
+    """By what suspects are found: with another setting, there may be some where there were none."""
+    return fingerprint(source.suspects, source.suspect_values(reading))
 
 
 def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:

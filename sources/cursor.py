@@ -40,6 +40,7 @@ class Found:
 
     items: list[Json]
     cursor: "Cursor"
+    read_at: DateTime  # by the server's clock
     rivals: frozenset[str] = frozenset()
 
 
@@ -92,7 +93,7 @@ async def follow(
 ) -> AsyncIterator[Found]:
     """What is new since `cursor`, with the cursor that is right once these rows have landed. Nothing new: nothing.
 
-    With `reread` the list is read from its beginning (`floor`, the configured start) and every row is yielded; the
+    With `reread` the list is read from its beginning (or the configured start, `floor`) and every row is yielded; the
     cursor never goes back. A list that cannot be sorted by time (`seeks=False`) is whole or nothing: no part of it
     tells how far it was read.
     """
@@ -110,7 +111,7 @@ async def follow(
         cursor = _advance(cursor, page, overlap)
         if fresh:
             told = replace(cursor, etag=None, complete=False) if seeks else told
-            yield Found(fresh, told, rivals)
+            yield Found(fresh, told, page.answer.date, rivals)
     cursor = replace(cursor, complete=True)
     whole = first if pages == 1 and cursor.since == asked else None
     async for found in _confirm(ask, sight, cursor, overlap, size, whole):
@@ -135,7 +136,7 @@ async def _confirm(
             cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})
         settled = whole and cursor.since == asked
         cursor = replace(cursor, etag=page.answer.etag if settled else None)
-        yield Found(fresh, cursor, rivals)
+        yield Found(fresh, cursor, page.answer.date, rivals)
         if settled or (cursor.since == asked and not fresh):
             return
 

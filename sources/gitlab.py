@@ -21,7 +21,7 @@ from sources.cursor import follow
 from sources.gitlab_answer import GitlabAnswers
 from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
-from sources.gitlab_threads import DUE, settle
+from sources.gitlab_threads import DEPENDENTS, DUE, settle
 from sources.http import Answer, Failure
 from sources.place import Kind, Place, look_up, sight_by
 from sources.reading import Batch, Payload, Reading, quarantine_key, side_by_side
@@ -95,7 +95,8 @@ class Gitlab:
         return GitlabAnswers({"private-token": str(self.config.write_token)} if self.config.write_token else {})
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        return {"full": reading.full, "floor": self.config.floor}
+        switches = {name: getattr(self.config, switch) for name, (switch, _) in DEPENDENTS.items() if switch}
+        return {"full": reading.full, "floor": self.config.floor, **switches}
 
     def scopes(self) -> list[str]:
         return list(dict.fromkeys(self.config.projects))
@@ -142,14 +143,15 @@ class Gitlab:
 
 
 async def listed(place: Place, surface: str, config: GitlabConfig) -> AsyncIterator[Batch]:
-    """Merge requests or issues changed since; the sweep reads them all, for counts and shas that moved alone."""
+    """Merge requests or issues changed since; the sweep reads all since the configured start, for counts and shas."""
     ask = place.asks(surface, surface, scope="all", state="all", order_by="updated_at", sort="asc")
     start = place.reading.cursor(surface, place.scope, now=place.now, floor=config.floor)
     sight, seen, sweeps = sight_by(rows.listed_version), set[int](), place.reading.sweep
     async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps, floor=config.floor):
         if sweeps:
             seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
-        yield Batch(surface, place.scope, listed_rows(place, surface, found.items), found.cursor.json(),
+        then = replace(place, now=found.read_at)  # who looked later is right: a surgical run may have looked meanwhile
+        yield Batch(surface, place.scope, listed_rows(then, surface, found.items), found.cursor.json(),
                     payloads(surface, found.items))  # fmt: skip
     if sweeps:
         place.reading.sightings[surface, place.scope] = seen

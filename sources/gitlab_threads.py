@@ -38,6 +38,7 @@ PATHS = {"merge_request": "merge_requests", "issue": "issues"}
 
 # `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
 # A package can be killed between its tables: a row of one that was never finished vouches for nothing.
+# What is switched off is never due: every merge request without its diffs would be looked at in every run.
 DUE = """
 WITH finished AS (SELECT DISTINCT load_id FROM gitlab._dlt_loads),
 threads AS (SELECT * FROM gitlab.threads WHERE _dlt_load_id IN (FROM finished)),
@@ -56,11 +57,11 @@ judged AS (
         coalesce($full OR t.synced_for_updated_at < p.updated_at OR NOT t.is_settled
             OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
             OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,
-        coalesce($full OR e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
-        p.kind = 'merge_request'
+        $events AND coalesce($full OR e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
+        $closes AND p.kind = 'merge_request'
             AND coalesce($full OR c.synced_for_updated_at < p.updated_at OR NOT c.is_settled, true) AS closes_due,
-        p.kind = 'merge_request' AND coalesce($full OR f.synced_for_updated_at < p.updated_at OR NOT f.is_settled
-            OR f.head_sha IS DISTINCT FROM p.head_sha, true) AS diffs_due
+        $diffs AND p.kind = 'merge_request' AND coalesce($full OR f.synced_for_updated_at < p.updated_at
+            OR NOT f.is_settled OR f.head_sha IS DISTINCT FROM p.head_sha, true) AS diffs_due
     FROM parents AS p
     LEFT JOIN gitlab.deletions AS d ON d.parent_key = p.parent_key AND d.is_deleted AND d.noticed_at >= p.seen_at
     LEFT JOIN threads AS t ON t.parent_key = p.parent_key
@@ -127,9 +128,7 @@ async def settle(places: Mapping[str, Place], suspects: list[Row], config: "Gitl
         if suspect["is_missing"]:
             jobs.append(_one(due, "presence", presence))
             continue
-        for name, (switch, read) in DEPENDENTS.items():
-            if suspect[f"{name}_due"] and (switch is None or getattr(config, switch)):
-                jobs.append(_one(due, name, read))
+        jobs += [_one(due, name, read) for name, (_, read) in DEPENDENTS.items() if suspect[f"{name}_due"]]
         if config.verify_reviewers and due.parent.kind == "merge_request" and suspect["threads_due"]:
             jobs.append(_one(due, "reviewers", reviewers))
     await side_by_side(jobs, config.dependent_concurrency)
@@ -241,7 +240,7 @@ def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
 
 def _gone(due: Due, cause: str) -> Batch:
     row = {"parent_key": due.parent.key, "scope": due.parent.scope, "is_deleted": True, "cause": cause,
-           "noticed_at": due.place.now}  # fmt: skip
+           "noticed_at": due.place.api.now}  # fmt: skip
     return Batch("rechecks", due.place.scope, {"deletions": [row]})
 
 

@@ -19,7 +19,7 @@ from sources.cursor import BadCursor, Cursor
 from sources.http import Api, Failure, Tally
 from sources.record import Json, Row, Table, Unreadable, fingerprint
 
-__all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source"]
+__all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "not_understood"]
 
 log = logging.getLogger("earshot")
 
@@ -140,7 +140,7 @@ class Reading:
             self.fail(scope, surface, failure)
             return False
         except Unreadable as error:
-            self.fail(scope, surface, Failure("FETCH_ERROR", f"an answer could not be understood: {error}"))
+            self.fail(scope, surface, not_understood(error))
             return False
         self.completed += 1
         tally = self.tallies.get((surface, scope), Tally())
@@ -173,6 +173,10 @@ class Reading:
                 log.warning("quarantined %s: %s", key, error)
                 self.quarantined[key] = Quarantined(scope, surface, key, f"{error}"[:300], item)
         return rows
+
+
+def not_understood(error: Unreadable) -> Failure:
+    return Failure("FETCH_ERROR", f"an answer could not be understood: {error}")
 
 
 def _age(row: Row) -> float | None:

@@ -167,6 +167,8 @@ def test_a_reread_yields_everything_and_moves_no_cursor_back() -> None:
     said, after, found = run(server, cursor, reread=True)
     assert len(said) == 300
     assert all(f.cursor.since == cursor.since for f in found) and after.since == cursor.since
+    said, _, _ = run(server, cursor, reread=True, floor=START.add(seconds=1000))
+    assert {id_ for id_, _ in said} == set(range(100, 300)), "from the configured start on"
 
 
 @pytest.mark.parametrize("saved", [

@@ -16,8 +16,10 @@ from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import DiffRefs, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
+from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from sources.gitlab_threads import is_due, is_settled
+from sources.target import Target
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -130,6 +132,21 @@ def test_a_second_note_within_a_minute_is_not_lost(read: GitLabDesk, project: Pr
     assert {call.status for call in read.app.log} == {304}
 
 
+def test_what_had_not_settled_is_read_again_also_by_a_new_control_plane(
+    read: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
+    """control.sqlite is lost, or the warehouse is another machine's now: nobody has told that nothing is due."""
+    note = project.comment(project.merge_requests[1], "maya", "First.")
+    world.advance(seconds=10)
+    read.run()
+    project.edit_note(note, "Edited within the minute: no time and no count moves.")
+    for file in read.home.path.glob("control.sqlite*"):
+        file.unlink()
+    world.advance(seconds=LATER)
+    read.run()
+    read.judge()
+
+
 def test_a_deleted_note_is_found_by_the_sweep_and_marked(
     read: GitLabDesk, project: Project, world: GitLabWorld
 ) -> None:
@@ -196,6 +213,23 @@ def test_a_force_push_without_a_move_is_found_by_the_sweep(
     assert read.one("SELECT head_sha FROM gitlab.merge_requests") == mr.refs.head_sha
     assert read.one("SELECT head_sha FROM gitlab.diffs") == mr.refs.head_sha
     assert read.one("SELECT bool_and(is_outdated) FROM feedback.diff_notes")
+
+
+def test_the_configured_start_bounds_history_for_the_sweep_too(
+    small: GitLabDesk, project: Project, world: GitLabWorld
+) -> None:
+    """What is older is neither read nor missed; only what a surgical run was asked for is there, and stays."""
+    world.advance(seconds=30 * 86_400)
+    young = project.open_merge_request("benji", "Much later")
+    world.advance(seconds=LATER)
+    since = {"since": "2026-03-20"}
+    small.run(since)
+    small.operate("lantern/console", Target("issue", 1), config=since)
+    report = small.run(since, sweep=True)
+    assert report.exit_code == 0 and not any(call.path.endswith("/merge_requests/1") for call in small.app.log)
+    assert small.sql("SELECT number FROM gitlab.merge_requests") == [(young.iid,)]
+    assert small.sql("SELECT number FROM gitlab.issues") == [(1,)] and small.rows("gitlab.deletions") == []
+    assert not any(call.path.endswith("/issues/1") for call in small.app.log), "it is not missed: no list reaches it"
 
 
 def test_an_edited_note_is_a_second_version(read: GitLabDesk, project: Project, world: GitLabWorld) -> None:
@@ -314,12 +348,16 @@ def test_events_closed_issues_and_diffs_hang_on_their_parents(
     ("fetch_resource_events", "resource_"), ("fetch_closes_issues", "closes_issues"), ("fetch_diffs", "/diffs"),
 ])  # fmt: skip
 def test_each_dependent_can_be_switched_off(small: GitLabDesk, switch: str, path: str) -> None:
-    """No request of its kind is sent, and nothing of it stays due."""
+    """No request of its kind is sent, and nothing of it stays due: else every run would look at all there is."""
     small.run({switch: False})
     assert not any(path in call.path for call in small.app.log)
     small.judge()
+    with Ledger.open(small.home.control) as ledger:
+        assert ledger.fact("due gitlab") not in ("unknown", "suspects")
     small.run({switch: False})
     assert {call.status for call in small.app.log} == {304}
+    small.run()
+    assert any(path in call.path for call in small.app.log), "switched on again, it is fetched"
 
 
 def test_reviewers_are_verified_where_asked_for(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:

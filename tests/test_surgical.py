@@ -3,6 +3,7 @@ tests/README.md; those about locks, signals and kills are in test_surgical_proce
 """
 
 import hashlib
+import threading
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Bent, Response
+from pipelines.demo.web import Bent, Request, Response
 from pipelines.ledger import Ledger
 from pipelines.search import search
 from pipelines.surgical import MOST
@@ -164,6 +165,30 @@ def test_29_a_dependent_fails_alone(gitlab: GitLabDesk, world: GitLabWorld, proj
     gitlab.judge()
 
 
+def test_a_note_that_cannot_be_read_is_its_own_targets_failure(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """An answer that came and is not what it should be fails alone, as one that did not come does."""
+
+    def spoilt(request: Request, body: Any) -> Any:
+        if request.path.endswith("/merge_requests/1/discussions"):
+            body[0]["notes"][0]["created_at"] = "yesterday"
+        return body
+
+    world.advance(seconds=61)
+    for number in (1, 2):
+        project.comment(project.merge_requests[number], "maya", f"new in {number}")
+    gitlab.app.rewrite = spoilt
+    surgery = gitlab.operate(PLACE, mr(1), mr(2))
+    gitlab.app.rewrite = None
+    assert (surgery.exit_code, surgery.completion) == (3, "partial"), surgery.error
+    assert [(t, stage, why.code) for t, stage, why in surgery.failures] == [(mr(1), "threads", "FETCH_ERROR")]
+    assert {b for (b,) in gitlab.sql("SELECT body FROM feedback.comments WHERE body LIKE 'new in%'")} == {"new in 2"}
+    world.advance(seconds=300)
+    gitlab.run()
+    gitlab.judge()
+
+
 def test_31_32_new_and_closed_ones_too(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
     world.advance(seconds=61)
     fresh = project.open_issue("freja", "Never seen", "words")
@@ -219,10 +244,39 @@ def test_42_of_equal_times_what_was_seen_later_stays(gitlab: GitLabDesk, world: 
     assert gitlab.operate(PLACE, mr(1)).outcomes[mr(1)].ingested, "without such a run it is not stale"
 
 
+def test_42_a_bulk_run_that_was_under_way_is_judged_by_when_it_looked(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """It began before our preflight, and saw a push, which moves no time, after it: what it saw stays."""
+    gitlab.run()
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait(request: Request) -> None:
+        if request.path.endswith("/merge_requests"):
+            began.set()
+            assert go_on.wait(20)
+
+    beside = gitlab_desk(gitlab.home.path, world, PLACE)
+    beside.app.switches.before = wait
+    bulk = threading.Thread(target=lambda: beside.run(sweep=True))
+    bulk.start()
+    assert began.wait(20)
+    world.advance(seconds=5)
+
+    def meanwhile() -> None:
+        world.advance(seconds=5)
+        project.push(project.merge_requests[1], "benji")
+        go_on.set()
+        bulk.join()
+
+    between(gitlab, meanwhile)
+    assert gitlab.operate(PLACE, mr(1)).outcomes[mr(1)].is_stale
+    sha = gitlab.one("SELECT head_sha FROM gitlab.merge_requests WHERE number = 1")
+    assert sha == project.merge_requests[1].refs.head_sha
+
+
 def _in_thread(job: Any) -> None:
     """A run of its own, beside the one whose event loop is waiting here."""
-    import threading
-
     thread = threading.Thread(target=job)
     thread.start()
     thread.join()
@@ -306,6 +360,47 @@ def test_an_issue_number_that_is_a_pull_request_is_read_as_one(github: Any) -> N
     assert surgery.exit_code == 6 and surgery.outcomes[pull].fetched
     assert made.operate("lantern/lantern", pull).exit_code == 0
     assert any(call.path.endswith("/reviews") for call in made.app.log)
+
+
+def test_a_project_that_was_renamed_is_found_by_the_name_that_is_configured(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """Bulk runs know it by its new one; the old one is sent on."""
+    project.rename("lantern/desk")
+    world.advance(seconds=300)
+    assert gitlab.run().exit_code == 0
+    assert gitlab.operate(PLACE, mr(1)).exit_code == 0
+    assert gitlab.app.log[-1].path.startswith(f"/api/v4/projects/{project.id}/")
+
+
+def test_a_repository_that_was_renamed_is_found_by_the_name_that_is_configured(github: Any) -> None:
+    made, world, repo = github
+    repo.rename("lantern/torch")
+    world.advance(seconds=300)
+    assert made.run().exit_code == 0
+    number = made.one("SELECT min(number) FROM github.pull_requests")
+    assert made.operate("lantern/lantern", Target("pr", number)).exit_code == 0
+
+
+def test_of_two_projects_that_had_a_name_the_later_is_meant(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project
+) -> None:
+    """The first was renamed, and another took its place; a bulk run has met it."""
+    project.rename("lantern/old")
+    other = world.add_project(PLACE)
+    other.open_merge_request("benji", "Another", "words")
+    world.advance(seconds=300)
+    gitlab.run()
+    assert gitlab.operate(PLACE, mr(1)).exit_code == 0
+    assert {call.path.split("/")[4] for call in gitlab.app.log} == {str(other.id)}
+
+
+def test_a_name_that_begins_with_a_digit_is_no_id(tmp_path: Path, world: GitLabWorld, project: Project) -> None:
+    """The ledger knows a project by its id and by the name that it was looked up by: only one of them is in paths."""
+    project.rename("0day/console")
+    desk = gitlab_desk(tmp_path / "digits", world, "0day/console")
+    desk.run()
+    assert desk.operate("0day/console", mr(1)).exit_code == 0
 
 
 def test_a_first_run_may_be_surgical(tmp_path: Path, world: GitLabWorld) -> None:
