@@ -441,6 +441,28 @@ def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) ->
     assert speaker.sql(by_mallory) == [(False, True)] * 2, "who we are became known after it was read"
 
 
+@pytest.mark.parametrize("is_known", [False, True], ids=["first ever", "token changed hands"])
+def test_what_a_run_has_read_is_not_ruled_out(
+    speaker: Speaker, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    """The answer to our very first answer is lost, or the first of a new account's: a run reads the words and cannot
+    know them as ours. They are there, so it does not say that they are not: they are not said again.
+    """
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    if is_known:
+        assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0
+        speaker.app.access.tokens[WRITE_TOKEN] = "another-bot"
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    monkeypatch.setattr(observed, "LONG", 0)
+    for _ in range(2):  # the second has nothing new to read
+        assert speaker.quick().code == 0
+    assert speaker.outbox()[-1]["status"] == "planned"
+    assert speaker.say(*words).code == 0
+    said = speaker.app.world.names[REPO].comments.of(1)
+    assert sum("earshot:t " in row.body for row in said) == 1
+    assert speaker.outbox()[-1]["status"] == "posted"
+
+
 def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> None:
     """Nobody will ever hear it: it can be given up, and then said again."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
