@@ -3,6 +3,7 @@
 The world is the judge: it takes what is posted, and can lose its own answer, before or after that took effect.
 """
 
+import asyncio
 import contextlib
 import signal
 import sqlite3
@@ -285,6 +286,20 @@ def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: i
     assert {row["status"] for row in speaker.outbox()} == {"observed"}
 
 
+def test_a_run_hears_the_answer_while_it_is_looked_for(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service shows a run what it does not yet show to us: what the run knows stands, also after we have looked."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+
+    async def in_vain(*_: object, **__: object) -> None:
+        assert await asyncio.to_thread(speaker.run) and speaker.outbox()[1]["status"] == "observed"
+
+    monkeypatch.setattr("pipelines.delivery._Delivery._said_already", in_vain)
+    assert speaker.told(*words)["data"]["status"] == "observed"
+    assert sorted(answers(speaker)) == ["t", "t0"]
+
+
 @pytest.mark.parametrize("years", [0, 2])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known: bool) -> None:
@@ -471,6 +486,21 @@ def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> Non
     repo.comments.take(int(speaker.outbox()[0]["remote_id"]))
     assert speaker.say("reply", "--forget", "t").code == 0 and speaker.outbox() == []
     assert speaker.told("reply", "--forget", "t")["error"]["code"] == "NOT_FOUND"
+    assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
+
+
+def test_an_answer_is_not_given_up_while_it_is_being_said(speaker: Speaker) -> None:
+    """Forgotten in the midst of its POST it would be said once more by the next call: refused until that has ended."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    speaker.earshot["timeout_seconds"] = 5 * TIMEOUT
+    speaker.app.switches.fault = once(lambda _: Bent(delay=3 * TIMEOUT))
+    with ThreadPoolExecutor(1) as pool:
+        saying = pool.submit(speaker.run, *words, program=CLI)
+        while posts(speaker) == 0:
+            time.sleep(0.05)
+        assert speaker.told("reply", "--forget", "t")["error"]["code"] == "LOCKED"
+        ended = saying.result()
+    assert ended.code == 0, ended.said
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
 
 

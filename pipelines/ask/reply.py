@@ -78,7 +78,7 @@ def _forgotten(token: str) -> Answer:
     from pipelines.outbox import Refused, give_up
 
     try:
-        row = give_up(home(), token)
+        row = asyncio.run(give_up(home(), token))
     except Refused as why:
         raise Refusal(why.code, str(why), why.hint) from None
     told = f"forgotten: {line(token)} on {line(row['scope_name'])} {row['parent_number']}, {row['status']}"
