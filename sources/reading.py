@@ -101,6 +101,7 @@ class Reading:
     open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
+    whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
 
     def tally(self, surface: str, scope: str) -> Tally:
         return self.tallies.setdefault((surface, scope), Tally())

@@ -478,6 +478,17 @@ def test_what_a_run_has_read_is_not_ruled_out(
     assert speaker.outbox()[-1]["status"] == "posted"
 
 
+def test_what_no_run_reads_is_not_ruled_out(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a repository in `pulls` a few pull requests are read: a run over everything hears nothing of its issues."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    monkeypatch.setattr(observed, "LONG", 0)
+    speaker.github = {f'pulls."{REPO}"': [2]}
+    assert speaker.quick().code == 0 and {row["status"] for row in speaker.outbox()} == {"observed", "planned"}
+    assert speaker.say(*words).code == 0 and sorted(answers(speaker)) == ["t", "t0"]
+
+
 def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> None:
     """Nobody will ever hear it: it can be given up, and then said again."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
