@@ -99,7 +99,7 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
         verdict = Verdict(requests=sum(each.requests for each in report.sources), problems=problems)
         if shadow.published.exists():
             whole = [(told.source, *read) for told in report.sources for read in told.whole.items()]
-            verdict.read, found = _compare(home.published, shadow.published, names, whole)
+            verdict.read, found = _compare(home, shadow, names, whole)
             verdict.differences = [each for each in found if not in_doubt(each, problems)]
         return verdict
 
@@ -112,15 +112,14 @@ def in_doubt(difference: Difference, problems: Sequence[tuple[str, Problem]]) ->
 
 
 def _compare(
-    ours: Path, theirs: Path, sources: list[str], whole: list[tuple[str, str, DateTime | None]]
+    ours: Home, theirs: Home, sources: list[str], whole: list[tuple[str, str, DateTime | None]]
 ) -> tuple[int, list[Difference]]:
     with duckdb.connect() as connection:
         connection.execute("CREATE TABLE whole (source VARCHAR, scope VARCHAR, began_at TIMESTAMPTZ)")
         for row in whole:
             connection.execute("INSERT INTO whole VALUES (?, ?, ?)", row)
-        for name, path in (("ours", ours), ("theirs", theirs)):
-            quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
-            connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
+        for name, home in (("ours", ours), ("theirs", theirs)):
+            home.destination.attach(connection, home, name, read_only=True)
         rows = connection.execute(DIFFERENCES, {"sources": sources}).fetchall()
         held = f"SELECT count(*) FROM ({HELD.format(file='theirs')})"
         read = connection.execute(held, {"sources": sources}).fetchone()
