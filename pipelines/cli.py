@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-__all__ = ["Lazy", "main"]
+__all__ = ["Lazy", "Told", "main"]
 
 COMMANDS = {
     "sync": "pipelines.run:main",
@@ -37,22 +37,10 @@ COMMANDS = {
 USAGE = 2
 
 
-class Lazy(click.Group):
-    """Commands by name and address; help comes in the order of the table."""
-
-    def list_commands(self, context: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        module, _, attribute = COMMANDS[name].partition(":")
-        command = getattr(import_module(module), attribute)
-        assert isinstance(command, click.Command)
-        return command
+class Told(click.Command):
+    """As click does it; but a program that asked for JSON is told in JSON also what it typed wrong."""
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:
-        """As click does it; but a program that asked for JSON is told in JSON also what it typed wrong."""
         given = list(sys.argv[1:] if args is None else args)
         if "--json" not in given or not options.get("standalone_mode", True):
             return super().main(given, *more, **options)
@@ -66,6 +54,21 @@ class Lazy(click.Group):
         except click.Abort:
             code = 130
         sys.exit(code if isinstance(code, int) else 0)
+
+
+class Lazy(Told, click.Group):
+    """Commands by name and address; help comes in the order of the table."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})

@@ -109,19 +109,21 @@ class _Delivery:
 
     async def run(self, row: dict[str, Any]) -> dict[str, Any]:
         for _ in range(TRIES):
-            if row["status"] == "observed":  # a run has heard it in the meantime
-                return row
             if row["is_unsure"] and (found := await self._said_already(row)):
                 return self._note(status="posted", is_unsure=0, **_proof(found), posted_at=row["attempted_at"])
             now = control.now()
-            self._note(
+            begun = self._note(
                 attempts=row["attempts"] + 1, is_unsure=1, is_over=0, attempted_at=now, status="planned", code=None,
                 error=None, unsure_from=row["unsure_from"] if row["is_unsure"] else now,
             )  # fmt: skip
+            if begun["status"] == "observed":  # by a run, while we looked
+                return begun
             try:
                 said = await self.answering.say(self.api, self.letter.address, worded(self.letter))
             except Unsure as why:
                 row = self._note(code=why.code, error=str(why), is_over=int(why.is_over))
+                if row["status"] == "observed":
+                    return row
                 self.told(f"{why}; looking whether it is there")
                 continue
             except Failure as why:

@@ -26,6 +26,9 @@ SELECT seen.token, seen.event_key, seen.parent_key, seen.id, seen.author, seen.u
 WHERE seen.token IN (SELECT token FROM waiting) AND NOT seen.is_deleted
 ORDER BY seen.token, seen.created_at, seen.event_key
 """
+THERE = """
+SELECT DISTINCT token, parent_key FROM feedback.tokens WHERE NOT is_deleted AND list_contains(?::VARCHAR[], token)
+"""
 HEARD = """
 UPDATE answers SET status = 'observed', observed_at = ?, observed_key = ?, is_unsure = 0,
     remote_id = coalesce(remote_id, ?), author = coalesce(author, ?), url = coalesce(url, ?),
@@ -59,14 +62,28 @@ def observe(connection: duckdb.DuckDBPyConnection, home: Home) -> int:
 
 
 def rule_out(home: Home, read: Mapping[str, Container[str]], began_at: str) -> None:
-    """What a whole run did not hear although it had been tried long before is not there: it may be said again. `read`:
+    """What a whole run did not read although it had been tried long before is not there: it may be said again. `read`:
     the scopes of each source of which everything was read.
+
+    Not heard is not enough: of our very first answer, or a new account's, nobody knows yet whose words they are.
     """
     with control.writing(home) as outbox:
-        unsure = "WHERE status = 'planned' AND is_unsure = 1"
-        for row in control.dicts(outbox, "answers", unsure):
-            long_ago = row["attempted_at"] and instant(row["attempted_at"]).add(seconds=LONG) < instant(began_at)
-            if long_ago and row["scope"] in read.get(row["source"], ()):
+        unsure = [
+            row
+            for row in control.dicts(
+                outbox, "answers", "WHERE status = 'planned' AND is_unsure = 1 AND attempted_at <> ''"
+            )
+            if row["scope"] in read.get(row["source"], ())
+            and instant(row["attempted_at"]).add(seconds=LONG) < instant(began_at)
+        ]
+    if not unsure:
+        return
+    with home.destination.looking(home) as connection:
+        tokens = [row["token"] for row in unsure]
+        there = set(connection.execute(THERE, [tokens]).fetchall())
+    with control.writing(home) as outbox:
+        for row in unsure:
+            if (row["token"], row["parent_key"]) not in there:
                 log.info("token_ruled_out token=%s", row["token"])
                 gone = "UPDATE answers SET is_unsure = 0, is_over = 1 WHERE token = ? AND attempted_at = ?"
                 outbox.rows(gone, [row["token"], row["attempted_at"]])

@@ -60,13 +60,16 @@ def token_of(target: str, body: str) -> str:
     return hashlib.blake2b(f"{target}\n{body}".encode(), digest_size=10).hexdigest()
 
 
-def give_up(home: Home, token: str) -> dict[str, Any]:
-    """Away with it: nobody waits for it any more. What was said of it is not unsaid."""
-    with control.writing(home) as outbox:
-        rows = control.dicts(outbox, "answers", "WHERE token = ?", [token])
-        if not rows:
-            raise Refused("NOT_FOUND", f"there is no answer {token}", "`earshot status` names those nobody has heard")
-        outbox.rows("DELETE FROM answers WHERE token = ?", [token])
+async def give_up(home: Home, token: str) -> dict[str, Any]:
+    """Away with it: nobody waits for it any more. What was said of it is not unsaid. Nobody may be saying it."""
+    async with alone(home, token, patience=0, told=lambda _: None):
+        with control.writing(home) as outbox:
+            rows = control.dicts(outbox, "answers", "WHERE token = ?", [token])
+            if not rows:
+                raise Refused(
+                    "NOT_FOUND", f"there is no answer {token}", "`earshot status` names those nobody has heard"
+                )
+            outbox.rows("DELETE FROM answers WHERE token = ?", [token])
     return rows[0]
 
 

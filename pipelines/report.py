@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from pendulum import DateTime
+
 from sources.reading import Problem, Reading
 
 __all__ = ["Report", "SourceReport", "Watch", "totals"]
@@ -26,6 +28,7 @@ class SourceReport:
     quarantined: int = 0
     problems: list[Problem] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    whole: dict[str, DateTime | None] = field(default_factory=dict)  # of these, all is read: since when
 
 
 @dataclass

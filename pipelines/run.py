@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pipelines.ask.times import period
+from pipelines.cli import Told
 from pipelines.screen import Plain, progress, summary
-from pipelines.settings import EarshotConfig, configured, load
+from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
 from pipelines.whereabouts import home_of
 from sources.config import ConfigError, Settings
@@ -37,7 +39,7 @@ class Asked:
     demo: bool
     full: bool
     sweep: bool
-    every: str | None
+    every: int | None
     as_json: bool
     project: str
     type: str
@@ -71,7 +73,7 @@ class Asked:
 NUMBER = click.IntRange(min=1)
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=Told, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("sources", nargs=-1)
 @click.option("--demo", is_flag=True, help="Read the demo world: no network, no tokens. Keeps its data in <data>/demo.")
 @click.option("--full", is_flag=True, help="Forget all cursors and read everything again; rows are merged.")
@@ -89,7 +91,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--no-embed", is_flag=True, help="Leave embeddings for a later run.")
 @click.option("--destination", metavar="NAME", default="", help="Where rows live: duckdb, postgres, ducklake.")
 @click.option("--shard", metavar="K/N", default="", help="Only the Kth of N parts of all scopes.")
-@click.option("--every", metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
+@click.option("--every", type=period, metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout; logs go to stderr.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every scan.")
 def main(verbose: bool, **options: Any) -> None:
@@ -111,8 +113,7 @@ def main(verbose: bool, **options: Any) -> None:
     screen = progress(asked.as_json)
     try:
         asked.check()
-        period = _seconds(asked.every) if asked.every else None
-        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, period, screen)))
+        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen)))
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
     except OSError as error:
@@ -145,7 +146,7 @@ async def _named(asked: Asked, screen: Plain) -> int:
     return surgery.exit_code
 
 
-async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
+async def _runs(asked: Asked, screen: Plain) -> int:
     """One run, or one after the other until told to stop."""
     from pipelines.choice import narrowed, of_types
     from pipelines.sync import sync
@@ -168,9 +169,9 @@ async def _runs(asked: Asked, period: float | None, screen: Plain) -> int:
         if asked.demo:
             (home.path / "demo-run").write_text(str(_demo_run(home) + 1), encoding="utf-8")
         summary(report, home, as_json=asked.as_json, demo=asked.demo)
-        if period is None:
+        if asked.every is None:
             return report.exit_code
-        await asyncio.sleep(period)
+        await asyncio.sleep(asked.every)
 
 
 def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Home) -> list[Any]:
@@ -179,6 +180,7 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
     if asked.demo:
         from pipelines.demo import demo_sources
 
+        known_sources(asked.sources)
         sources = [s for s in demo_sources(_demo_run(home)) if not asked.sources or s.source.name in asked.sources]
         return owned(sources, home.shard)
     return owned(configured(settings, config, asked.sources), home.shard)
@@ -230,19 +232,6 @@ def _demo_run(home: Home) -> int:
     with contextlib.suppress(OSError, ValueError):
         return int((home.path / "demo-run").read_text(encoding="utf-8"))
     return 0
-
-
-def _seconds(period: str) -> float:
-    """`60s`, `5m`, `1h`, or plain seconds."""
-    units = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-    number, unit = (period[:-1], units[period[-1]]) if period[-1] in units else (period, 1)
-    try:
-        seconds = float(number) * unit
-    except ValueError:
-        raise ConfigError(f"--every {period!r}: expected a period like 60s, 5m or 1h") from None
-    if seconds <= 0:
-        raise ConfigError("--every: the period must be longer than nothing")
-    return seconds
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,17 @@ from sources.config import (
 if TYPE_CHECKING:
     from sources.record import Table
 
-__all__ = ["EarshotConfig", "EmbedConfig", "checked", "configured", "data_dir", "landed_tables", "load", "usual_token"]
+__all__ = [
+    "EarshotConfig",
+    "EmbedConfig",
+    "checked",
+    "configured",
+    "data_dir",
+    "known_sources",
+    "landed_tables",
+    "load",
+    "usual_token",
+]
 
 SOURCES = ("github", "gitlab", "bluesky")
 UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
@@ -133,6 +143,7 @@ def checked(data: Path) -> Path:
 
 def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...] = ()) -> list[HttpSource]:
     """The sources that have something to read, or those named (which then must have)."""
+    known_sources(names)
     found = []
     for name in names or SOURCES:
         source = _source(name, settings)
@@ -146,6 +157,13 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
             " or try `python pipelines/run.py --demo`"
         )
     return found
+
+
+def known_sources(names: Iterable[str]) -> None:
+    """Refuses a name that is none of them, in the demo world too."""
+    for name in names:
+        if name not in SOURCES:
+            raise ConfigError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")
 
 
 def landed_tables() -> dict[str, "tuple[Table, ...]"]:
@@ -172,8 +190,6 @@ def _source(name: str, settings: Settings) -> Any:
         from sources.gitlab import Gitlab, GitlabConfig
 
         return Gitlab(section(usual_token(settings, name, "GITLAB_TOKEN"), f"sources.{name}", GitlabConfig))
-    if name == "bluesky":
-        from sources.bluesky import Bluesky, BlueskyConfig
+    from sources.bluesky import Bluesky, BlueskyConfig
 
-        return Bluesky(section(settings, f"sources.{name}", BlueskyConfig))
-    raise ConfigError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")
+    return Bluesky(section(settings, f"sources.{name}", BlueskyConfig))

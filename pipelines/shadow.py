@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import duckdb
+from pendulum import DateTime
 
 from pipelines.sync import Connected, Options, sync
 from pipelines.warehouse import Home
@@ -24,13 +25,19 @@ FROM {file}.feedback.events
 WHERE is_latest AND NOT is_deleted AND list_contains($sources, source)
 GROUP BY source, kind, scope, id
 """
-# what is older than all that the shadow saw in a place lies beyond the start that it was configured to read from
+# Before the start that a place is read from, nobody knows what is gone. A source that cannot tell where that lies walks
+# back from the newest: what is older than all that the shadow saw there is beyond it.
 DIFFERENCES = f"""
 WITH ours AS ({HELD.format(file="ours")}),
 
 theirs AS ({HELD.format(file="theirs")}),
 
-reach AS (SELECT source, scope, min(created_at) AS began_at FROM theirs GROUP BY source, scope),
+reach AS (
+    SELECT source, scope, coalesce(began_at, '-infinity') AS began_at FROM whole
+    UNION ALL
+    SELECT source, scope, min(created_at) AS began_at FROM theirs
+    WHERE source NOT IN (SELECT source FROM whole) GROUP BY source, scope
+),
 
 compared AS (
     SELECT
@@ -91,7 +98,8 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
             problems.append(("*", Problem("*", "publishing", "FAILED", report.error)))
         verdict = Verdict(requests=sum(each.requests for each in report.sources), problems=problems)
         if shadow.published.exists():
-            verdict.read, found = _compare(home.published, shadow.published, names)
+            whole = [(told.source, *read) for told in report.sources for read in told.whole.items()]
+            verdict.read, found = _compare(home, shadow, names, whole)
             verdict.differences = [each for each in found if not in_doubt(each, problems)]
         return verdict
 
@@ -103,11 +111,15 @@ def in_doubt(difference: Difference, problems: Sequence[tuple[str, Problem]]) ->
     return difference.what == DELETED and bool(unread & {difference.scope, difference.scope_name.lower(), "*"})
 
 
-def _compare(ours: Path, theirs: Path, sources: list[str]) -> tuple[int, list[Difference]]:
+def _compare(
+    ours: Home, theirs: Home, sources: list[str], whole: list[tuple[str, str, DateTime | None]]
+) -> tuple[int, list[Difference]]:
     with duckdb.connect() as connection:
-        for name, path in (("ours", ours), ("theirs", theirs)):
-            quoted = str(path).replace("'", "''")  # ATTACH takes no parameters
-            connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")
+        connection.execute("CREATE TABLE whole (source VARCHAR, scope VARCHAR, began_at TIMESTAMPTZ)")
+        for row in whole:
+            connection.execute("INSERT INTO whole VALUES (?, ?, ?)", row)
+        for name, home in (("ours", ours), ("theirs", theirs)):
+            home.destination.attach(connection, home, name, read_only=True)
         rows = connection.execute(DIFFERENCES, {"sources": sources}).fetchall()
         held = f"SELECT count(*) FROM ({HELD.format(file='theirs')})"
         read = connection.execute(held, {"sources": sources}).fetchone()

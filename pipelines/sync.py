@@ -69,7 +69,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                     making = run.making(report)
                     if not run.is_torn:
                         await making.make()
-                        run.rule_out(report)
+                        await run.rule_out(report)
                     lock.close()
                     await making.embed()
                     watch.at("done")
@@ -182,11 +182,11 @@ class Run:
             note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
         )  # fmt: skip
 
-    def rule_out(self, report: Report) -> None:
+    async def rule_out(self, report: Report) -> None:
         """Answers of ours that a run over everything would have heard by now, had they been there."""
-        whole = {told.source: told.names for told in report.sources if not told.problems}
+        whole = {told.source: told.whole for told in report.sources if not told.problems}
         if whole and not self.options.is_narrowed:
-            observed.rule_out(self.home, whole, self.ledger.begun(self.run_id))
+            await self.work(observed.rule_out, self.home, whole, self.ledger.begun(self.run_id))
 
     def _landed(self, name: str, rows: int) -> None:
         self.watch.landed[name] = rows
@@ -242,7 +242,7 @@ class Run:
             rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
             quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
-            problems=reading.problems, names=reading.names,
+            problems=reading.problems, names=reading.names, whole=reading.whole,
         )  # fmt: skip
 
 

@@ -145,6 +145,7 @@ class Github:
         if pulls is not None:
             await side_by_side((self._one_pull(repo, number) for number in sorted(set(pulls))), REPOSITORIES_AT_ONCE)
             return
+        reading.whole[repo.scope] = self.config.floor
         surfaces = {
             "issues": issues(repo, self.config),
             "pull_requests": pull_requests(repo, self.config.overlap, self.config.floor),

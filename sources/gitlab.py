@@ -138,6 +138,8 @@ class Gitlab:
             reading.fail(name, "project", failure)
             return
         self._read[place.scope] = place
+        floor = self.config.floor  # a note within the minute after a touch shows under that touch's time
+        reading.whole[place.scope] = floor + self.config.overlap if floor else None
         lists = {surface: listed(place, surface, self.config) for surface in KINDS if surface in self.surfaces}
         await side_by_side((reading.surface(s, place.scope, batches) for s, batches in lists.items()), len(lists))
 

@@ -102,6 +102,7 @@ class Reading:
     open_failures: frozenset[tuple[str, str]] = frozenset()  # scope, surface: what failed when it was last tried
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
+    whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
 
     @property
     def has_newly_failed(self) -> bool:

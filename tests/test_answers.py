@@ -3,6 +3,7 @@
 The world is the judge: it takes what is posted, and can lose its own answer, before or after that took effect.
 """
 
+import asyncio
 import contextlib
 import signal
 import sqlite3
@@ -285,6 +286,20 @@ def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: i
     assert {row["status"] for row in speaker.outbox()} == {"observed"}
 
 
+def test_a_run_hears_the_answer_while_it_is_looked_for(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The service shows a run what it does not yet show to us: what the run knows stands, also after we have looked."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+
+    async def in_vain(*_: object, **__: object) -> None:
+        assert await asyncio.to_thread(speaker.run) and speaker.outbox()[1]["status"] == "observed"
+
+    monkeypatch.setattr("pipelines.delivery._Delivery._said_already", in_vain)
+    assert speaker.told(*words)["data"]["status"] == "observed"
+    assert sorted(answers(speaker)) == ["t", "t0"]
+
+
 @pytest.mark.parametrize("years", [0, 2])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known: bool) -> None:
@@ -441,6 +456,39 @@ def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) ->
     assert speaker.sql(by_mallory) == [(False, True)] * 2, "who we are became known after it was read"
 
 
+@pytest.mark.parametrize("is_known", [False, True], ids=["first ever", "token changed hands"])
+def test_what_a_run_has_read_is_not_ruled_out(
+    speaker: Speaker, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    """The answer to our very first answer is lost, or the first of a new account's: a run reads the words and cannot
+    know them as ours. They are there, so it does not say that they are not: they are not said again.
+    """
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    if is_known:
+        assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0
+        speaker.app.access.tokens[WRITE_TOKEN] = "another-bot"
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    monkeypatch.setattr(observed, "LONG", 0)
+    for _ in range(2):  # the second has nothing new to read
+        assert speaker.quick().code == 0
+    assert speaker.outbox()[-1]["status"] == "planned"
+    assert speaker.say(*words).code == 0
+    said = speaker.app.world.names[REPO].comments.of(1)
+    assert sum("earshot:t " in row.body for row in said) == 1
+    assert speaker.outbox()[-1]["status"] == "posted"
+
+
+def test_what_no_run_reads_is_not_ruled_out(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a repository in `pulls` a few pull requests are read: a run over everything hears nothing of its issues."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
+    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    monkeypatch.setattr(observed, "LONG", 0)
+    speaker.github = {f'pulls."{REPO}"': [2]}
+    assert speaker.quick().code == 0 and {row["status"] for row in speaker.outbox()} == {"observed", "planned"}
+    assert speaker.say(*words).code == 0 and sorted(answers(speaker)) == ["t", "t0"]
+
+
 def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> None:
     """Nobody will ever hear it: it can be given up, and then said again."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -449,6 +497,21 @@ def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> Non
     repo.comments.take(int(speaker.outbox()[0]["remote_id"]))
     assert speaker.say("reply", "--forget", "t").code == 0 and speaker.outbox() == []
     assert speaker.told("reply", "--forget", "t")["error"]["code"] == "NOT_FOUND"
+    assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
+
+
+def test_an_answer_is_not_given_up_while_it_is_being_said(speaker: Speaker) -> None:
+    """Forgotten in the midst of its POST it would be said once more by the next call: refused until that has ended."""
+    words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
+    speaker.earshot["timeout_seconds"] = 5 * TIMEOUT
+    speaker.app.switches.fault = once(lambda _: Bent(delay=3 * TIMEOUT))
+    with ThreadPoolExecutor(1) as pool:
+        saying = pool.submit(speaker.run, *words, program=CLI)
+        while posts(speaker) == 0:
+            time.sleep(0.05)
+        assert speaker.told("reply", "--forget", "t")["error"]["code"] == "LOCKED"
+        ended = saying.result()
+    assert ended.code == 0, ended.said
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
 
 

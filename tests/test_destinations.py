@@ -92,6 +92,14 @@ def test_readers_ask_what_they_ask_of_a_file(ask: Any) -> None:
     assert [row["status"] for row in told["runs"]][:2] == ["done", "done"] and told["events"] == 977
 
 
+def test_what_lies_there_is_verified(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shadow is a file as ever, what it is compared with lies there."""
+    gitlab = [each for each in demo_sources(1) if each.source.name == "gitlab"]
+    monkeypatch.setattr("pipelines.settings.configured", lambda *_: gitlab)
+    told = json.loads(ask("verify", "gitlab", "--json").stdout)["data"]
+    assert told["utterances"] > 200 and told["differences"] == []
+
+
 def test_every_event_once_to_every_consumer_wherever_it_asks_from(ask: Any, there: Home) -> None:
     """Two machines acknowledge the same events at the same moment, in opposite order: each event is new to one."""
     rows = json.loads(ask("list", "events", "--limit", "40", "--json").stdout)["data"]

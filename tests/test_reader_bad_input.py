@@ -9,8 +9,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from click.testing import CliRunner
 from rich.cells import cell_len
 
+from pipelines.cli import main
 from pipelines.warehouse import Home
 from tests.asked import Reader
 
@@ -49,6 +51,70 @@ def test_refusals_say_why_to_people_and_to_programs(demo: Reader, words: list[st
     told = demo.json(*words)
     assert told["ok"] is False and told["data"] is None and told["meta"]["exit_code"] == code
     assert said in told["error"]["message"] + told["error"].get("hint", "")
+
+
+def test_what_sql_finds_is_told_in_json_whatever_it_is(demo: Reader) -> None:
+    """Numbers beyond JSON's deep inside, keys that are no text, times with a zone; two columns of one name are two."""
+    huge = str(2**127 - 1)
+    query = f"SELECT [{huge}::HUGEINT] AS a, MAP {{1: {{'b': {huge}::HUGEINT}}}} AS a, TIMETZ '10:00:00+02' AS a_1"
+    assert demo.data("sql", query) == [{"a": [huge], "a_2": {"1": {"b": huge}}, "a_1": "10:00:00+02:00"}]
+
+
+def test_bytes_that_are_no_text_are_refused_wherever_they_come_from(demo: Reader, tmp_path: Path) -> None:
+    """In a file or on standard input as in an argument: with one line, and nothing done."""
+    (file := tmp_path / "body.txt").write_bytes(b"\xff\xfe")
+    key = demo.data("list", "events", "--kind", "issue_comment", "--limit", "1")[0]["event_key"]
+    for words in (["reply", key, "--body-file", str(file)], ["reply", key, "--body", "-"], ["ack", "-", "--as", "b"]):
+        found = CliRunner().invoke(
+            main, [*words, "--json"], env={"EARSHOT_DATA": str(demo.home.path)}, input=b"\xff\xfe", prog_name="earshot"
+        )
+        told = json.loads(found.stdout)
+        assert found.exit_code == 2 and "is not UTF-8" in told["error"]["message"]
+
+
+@pytest.mark.parametrize("damage", ["garbage", "a directory"])
+@pytest.mark.parametrize("words", [["status"], ["reset", "github", "--yes"], ["ack", "KEY", "--as", "b"]])
+def test_a_control_plane_that_is_damaged_is_told_in_one_line(own: Reader, words: list[str], damage: str) -> None:
+    """With what to do: it holds what was decided, so no run makes it anew by itself."""
+    key = own.data("list", "events", "--limit", "1")[0]["event_key"]
+    for file in own.home.path.glob("control.sqlite*"):
+        file.unlink()
+    if damage == "garbage":
+        own.home.control.write_bytes(b"no database" * 1000)
+    else:
+        own.home.control.mkdir()
+    told = own.json(*(key if word == "KEY" else word for word in words))
+    assert told["meta"]["exit_code"] == 1 and "control.sqlite" in told["error"]["message"]
+    if words[0] != "ack":
+        assert "backup" in told["error"]["hint"]
+
+
+def test_what_was_typed_acts_on_no_terminal(demo: Reader) -> None:
+    """A name that is none here is said again, without what it carries."""
+    for option in ("-p", "--source"):
+        assert not ESCAPES.search(demo.ask("list", "mrs", option, EVIL).out)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--demo", "githb"],
+        ["--demo", "--dry-run", "--every", "nan"],
+        ["--demo", "--dry-run", "--every", ""],
+        ["--demo", "--dry-run", "--every", "0"],
+        ["--odd"],
+    ],
+)
+def test_a_run_that_is_asked_wrongly_is_refused_in_json_too(tmp_path: Path, words: list[str]) -> None:
+    """As `earshot sync` and as the script, which a schedule starts."""
+    for command in (["-m", "pipelines.cli", "sync"], ["-m", "pipelines.run"]):
+        ended = subprocess.run(
+            [sys.executable, *command, "--json", *words], capture_output=True, text=True, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+        )  # fmt: skip
+        told = json.loads(ended.stdout)
+        assert (ended.returncode, told["ok"], told["meta"]["exit_code"]) == (2, False, 2), ended.stderr
+    assert not list(tmp_path.rglob("*.sqlite"))
 
 
 def test_filters_that_match_nothing_say_so(demo: Reader) -> None:

@@ -25,7 +25,7 @@ def test_programs_are_told_every_command_and_option(demo: Reader) -> None:
         "is_flag": False, "is_repeatable": True, "default": None, "help": None,
     }  # fmt: skip
     assert "full" in {each["name"] for each in commands["earshot sync"]["parameters"]}
-    assert set(told["exit_codes"]) == {"0", "1", "2", "3", "4", "130"} and told["envelope"]["ok"]
+    assert set(told["exit_codes"]) == {"0", "1", "2", "3", "4", "6", "130"} and told["envelope"]["ok"]
 
 
 def test_people_are_told_too(demo: Reader) -> None:

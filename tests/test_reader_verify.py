@@ -11,12 +11,15 @@ import pytest
 
 from pipelines import settings
 from pipelines.demo import demo_sources
+from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request, Response
 from pipelines.shadow import DELETED, Difference, in_doubt, verify
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
 from sources.reading import Problem
 from tests.asked import Reader
+from tests.story import NOW
+from tests.synced import GitHubDesk, Reached, desk
 
 
 def gitlab() -> list[Any]:
@@ -64,6 +67,46 @@ def test_what_was_said_since_is_missing_until_the_next_run(tmp_path: Path) -> No
     assert found(reader, later)["missing"] > 0
     asyncio.run(sync(reader.home, later, Options(keep_payloads=False)))
     assert found(reader, later) == Counter()
+
+
+def verified(told: GitHubDesk, **config: Any) -> list[tuple[str, str, str]]:
+    sources = [Reached(told.source(told.names, **config), told.app)]
+    verdict = verify(told.home, sources, Options(keep_payloads=False))
+    assert not verdict.problems
+    return [(each.what, each.scope_name, each.kind) for each in verdict.differences]
+
+
+def test_the_oldest_is_missed_too_when_it_is_gone(tmp_path: Path) -> None:
+    """Nothing older is left there to tell how far back was read, or nothing at all; what a place was read from does."""
+    world = GitHubWorld(NOW)
+    for name in ("lantern/old", "lantern/single"):
+        world.add_repo(name).open_issue("liu", "First", "words")
+        world.advance(600)
+    world.names["lantern/old"].open_issue("liu", "Second", "more")
+    told = desk(tmp_path, world, "lantern/old", "lantern/single")
+    told.run()
+    assert verified(told) == []
+    for repo in world.names.values():
+        repo.delete_issue(1)
+    assert verified(told) == [(DELETED, "lantern/old", "issue"), (DELETED, "lantern/single", "issue")]
+
+
+def test_what_lies_before_the_configured_start_is_not_called_deleted(tmp_path: Path) -> None:
+    """Held from when more was read. That an older issue moved since shows nothing of those between it and the start."""
+    world = GitHubWorld(NOW)
+    repo = world.add_repo("lantern/lantern")
+    for title in ("Moves again", "Rests", "Follows alone"):
+        repo.open_issue("liu", title, "words")
+        world.advance(86400)
+    told = desk(tmp_path, world)
+    told.run()
+    start = {"since": world.now.add(days=1).to_iso8601_string()}
+    world.advance(2 * 86400)
+    comment = repo.comment(1, "maya", "Any news?")
+    told.run(start)
+    assert verified(told, **start) == []
+    repo.delete_comment(comment)
+    assert verified(told, **start) == [(DELETED, "lantern/lantern", "issue_comment")]
 
 
 def test_what_could_not_be_read_is_not_called_deleted(own: Reader) -> None:

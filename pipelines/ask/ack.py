@@ -1,6 +1,5 @@
 """`earshot ack`: a consumer has dealt with these events; it is not shown them again."""
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -8,7 +7,7 @@ import click
 import orjson
 
 from pipelines.ask.acks import acknowledge
-from pipelines.ask.answer import Answer, Refusal, answering
+from pipelines.ask.answer import Answer, Refusal, answering, typed
 from pipelines.ask.published import home, published
 from pipelines.ask.shown import line
 
@@ -46,7 +45,7 @@ def ack(event_keys: tuple[str, ...], consumer: str) -> Answer:
 
 
 def _from_stdin() -> list[str]:
-    return [stripped for each in sys.stdin if (stripped := each.strip())]
+    return [stripped for each in typed().split("\n") if (stripped := each.strip())]
 
 
 def _refuse_unknown(keys: Sequence[str]) -> None:

@@ -4,9 +4,11 @@ programs, and refusals likewise.
 
 import functools
 import os
+import sqlite3
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,9 +20,10 @@ from sources.config import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["FAILED", "USAGE", "Answer", "Refusal", "answering", "console"]
+__all__ = ["DAMAGED", "FAILED", "USAGE", "Answer", "Refusal", "answering", "console", "typed"]
 
 FAILED, USAGE = 1, 2
+DAMAGED = "put its backup in its place, or move it away: the ledger and all that was decided begin anew then"
 WIDTH_IN_A_PIPE = 160  # whoever reads on there is a program or a file
 
 
@@ -57,6 +60,12 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
             sys.exit(_refused(refusal, as_json))
         except Unavailable as error:
             sys.exit(_refused(Refusal("UNAVAILABLE", str(error), "try again"), as_json))
+        except OSError as error:
+            told = f"{error.strerror or error}: {error.filename or 'the data directory'}"
+            sys.exit(_refused(Refusal("FAILED", told), as_json))
+        except sqlite3.Error as error:
+            told = f"the data directory's control.sqlite cannot be used: {error}"
+            sys.exit(_refused(Refusal("FAILED", told, DAMAGED), as_json))
         if as_json:
             envelope(answer.exit_code == 0, answer.data, {**answer.meta, "exit_code": answer.exit_code})
         else:
@@ -72,6 +81,15 @@ def console() -> "Console":
 
     width = None if sys.stdout.isatty() or os.environ.get("COLUMNS") else WIDTH_IN_A_PIPE
     return Console(markup=False, highlight=False, emoji=False, width=width, soft_wrap=False)
+
+
+def typed(file: Path | None = None) -> str:
+    """What stands in a file, or comes on standard input."""
+    raw = sys.stdin.buffer.read() if file is None else file.read_bytes()
+    try:
+        return raw.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise Refusal("USAGE", f"{file or 'standard input'} is not UTF-8", exit_code=USAGE) from None
 
 
 def _refuse_half_characters(values: Iterable[object]) -> None:

@@ -14,7 +14,9 @@ __all__ = ["commands", "completion"]
 
 EXIT_CODES = {
     "0": "all done", "1": "failed, nothing found, or a check that did not pass", "2": "wrong usage or configuration",
-    "3": "some scopes failed, the rest landed", "4": "another run holds the lock", "130": "cancelled",
+    "3": "some scopes failed, the rest landed", "4": "another run holds the lock",
+    "6": "a named target cannot be read, nothing was written",
+    "130": "cancelled",
 }  # fmt: skip
 ENVELOPE = {
     "ok": "true or false", "data": "the answer, null on an error",

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.ask.answer import Refusal
+from pipelines.ask.answer import DAMAGED, Refusal
 from pipelines.ask.published import Published, Row, published
 from pipelines.control import dicts
 from pipelines.destinations.errors import Unavailable
@@ -97,7 +97,7 @@ def _of_this_one(home: Home) -> dict[str, Any]:
     try:
         return read_ledger(connection)
     except sqlite3.Error as error:
-        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", "the next run makes it anew") from None
+        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", DAMAGED) from None
     finally:
         connection.close()
 

@@ -11,7 +11,7 @@ from pipelines.ask.acks import acknowledged, answered
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
 from pipelines.ask.published import Published, Row, Where, home, published
-from pipelines.ask.shown import NOUNS, headline
+from pipelines.ask.shown import NOUNS, headline, line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -159,7 +159,7 @@ def _answer(
         if rows:
             show_rows(console, rows)
         else:
-            console.print(empty)
+            console.print(line(empty))
 
     meta = {"shown": len(rows), "total": total, **({"hint": empty} if empty else {})}
     return Answer(rows, show, meta)

@@ -3,7 +3,6 @@ that may is configured under its own key.
 """
 
 import asyncio
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 
 from pipelines import settings
 from pipelines.ask import find
-from pipelines.ask.answer import USAGE, Answer, Refusal, answering
+from pipelines.ask.answer import USAGE, Answer, Refusal, answering, typed
 from pipelines.ask.filters import options
 from pipelines.ask.health import moment
 from pipelines.ask.published import Published, Row, home, published
@@ -78,7 +77,7 @@ def _forgotten(token: str) -> Answer:
     from pipelines.outbox import Refused, give_up
 
     try:
-        row = give_up(home(), token)
+        row = asyncio.run(give_up(home(), token))
     except Refused as why:
         raise Refusal(why.code, str(why), why.hint) from None
     told = f"forgotten: {line(token)} on {line(row['scope_name'])} {row['parent_number']}, {row['status']}"
@@ -89,8 +88,8 @@ def _words(body: str | None, file: Path | None) -> str:
     if (body is None) == (file is None):
         raise click.UsageError("say the words: one of --body, --body-file")
     if file is not None:
-        body = file.read_text(encoding="utf-8")
-    return sys.stdin.read() if body == "-" else str(body)
+        return typed(file)
+    return typed() if body == "-" else str(body)
 
 
 def _heard(warehouse: Published, key: str) -> Row:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+from datetime import time
 
 import click
 import duckdb
@@ -36,11 +37,27 @@ def sql(query: str, limit: int) -> Answer:
 def _rows(found: duckdb.DuckDBPyRelation | None, limit: int) -> list[dict[str, object]]:
     if found is None:
         return []
-    return [dict(zip(found.columns, map(_json, row), strict=False)) for row in found.limit(limit).fetchall()]
+    names = _distinct(found.columns)
+    return [dict(zip(names, map(_json, row), strict=True)) for row in found.limit(limit).fetchall()]
+
+
+def _distinct(columns: list[str]) -> list[str]:
+    """JSON has one value a name: the second `a` is `a_1`, or the first of these that is free."""
+    names: list[str] = []
+    for column in columns:
+        free = (f"{column}_{n}" for n in range(1, len(columns) + 1) if f"{column}_{n}" not in {*names, *columns})
+        names.append(next(free) if column in names else column)
+    return names
 
 
 def _json(value: object) -> object:
-    return str(value) if isinstance(value, int) and value not in JSON_INTEGERS else value
+    """As JSON can say it, however deep it lies: in lists, structs and maps too."""
+    if isinstance(value, dict):
+        return {str(key): _json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json(each) for each in value]
+    is_too_large = isinstance(value, int) and value not in JSON_INTEGERS
+    return str(value) if is_too_large or isinstance(value, time) else value
 
 
 def _table(found: duckdb.DuckDBPyRelation, limit: int, width: int) -> str:
