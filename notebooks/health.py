@@ -39,8 +39,9 @@ def _(chosen, control, look, mo):
 def _(EVERY, control, held, interval, look, mo):
     troubles = look.judge(control, held, EVERY[interval.value])
     told = look.ledger("""
-    SELECT count(*) AS runs, coalesce(sum(requests), 0) AS requests,
-        coalesce(sum(not_modified) * 1.0 / nullif(sum(requests), 0), 0) AS free, coalesce(sum(rows_new), 0) AS rows
+    SELECT coalesce(max(run_id), 0) AS runs, coalesce(sum(rows_new), 0) AS rows,  -- quiet ones of long ago are folded
+        (SELECT coalesce(sum(requests), 0) FROM requests) AS requests,
+        (SELECT coalesce(sum(not_modified) * 1.0 / nullif(sum(requests), 0), 0) FROM requests) AS free
     FROM runs
     """)[0]
     running = [run["phase"] or "starting" for run in control.runs if run["status"] == "running"]

@@ -133,7 +133,7 @@ class Ledger:
              "scope_name": names.get(scope, scope), "now": _now()}
             for (surface, scope), tally in tallies.items()
         ]  # fmt: skip
-        with self._transaction():
+        with self.transaction():
             self.connection.executemany(
                 "INSERT OR REPLACE INTO requests VALUES (:run_id, :source, :scope, :scope_name, :surface, :requests,"
                 " :pages, :fetched, :new, :replayed, :not_modified, :retries, :bytes, :waited, :lag_seconds)",
@@ -154,7 +154,7 @@ class Ledger:
         return {row["scope"]: row["scope_name"] for row in found}
 
     @contextmanager
-    def _transaction(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         self.connection.execute("BEGIN IMMEDIATE")
         try:
             yield

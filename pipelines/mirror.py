@@ -1,7 +1,7 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
 `ops.scopes`, `ops.authors`, and what people decided: `ops.answers`, `ops.lifecycle`, `ops.links`,
 `ops.acknowledgements`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
-ended. Each shard has a ledger of its own and rewrites its own rows alone.
+ended, and what was folded is folded here too. Each shard has a ledger of its own and rewrites its own rows alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ import duckdb
 import orjson
 import pyarrow as pa
 
-from pipelines import control
+from pipelines import control, past
 from pipelines.destinations.control import Control
 from pipelines.ledger import Ledger
 from pipelines.sharding import ALONE
@@ -76,15 +76,15 @@ def mirror(
     connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int, shard: str = ALONE
 ) -> None:
     """As of this publish; the run that publishes is shown as it will end unless publishing itself fails."""
-    for table in GROWING:
+    first = past.folded_before(ledger)
+    for table, quiet in past.QUIET.items():
         known = connection.execute(
             f"SELECT coalesce(max(run_id), 0) FROM ops.{table} WHERE shard = ?", [shard]
         ).fetchone()
         since = known[0] if known else 0  # the last mirrored run was still running then
-        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND run_id >= ?", [shard, since])
-        _insert(
-            connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE run_id >= ?", (since,)), shard
-        )
+        old = f"run_id >= ? OR run_id = {past.EARLIER}"
+        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND ({old} OR {quiet})", [shard, since, first])
+        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE {old}", (since,)), shard)
     connection.execute(
         "UPDATE ops.runs SET status = ?, exit_code = ? WHERE shard = ? AND run_id = ?",
         [status, exit_code, shard, run_id],

@@ -59,7 +59,7 @@ def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
         "quotas": {row["name"].partition(" ")[2]: json.loads(row["value"]) for row in facts},
         "lags": rows(LAGS),
         "costs": rows(COSTS),
-        "replayed": rows("SELECT coalesce(sum(rows_replayed), 0) AS n FROM runs")[0]["n"],
+        "replayed": rows("SELECT coalesce(sum(replayed), 0) AS n FROM requests")[0]["n"],
     }
     connection.execute("ROLLBACK")
     return found

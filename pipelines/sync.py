@@ -21,7 +21,7 @@ import orjson
 import pendulum
 import pyarrow as pa
 
-from pipelines import models, observed
+from pipelines import models, observed, past
 from pipelines.intake import Intake
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
@@ -56,6 +56,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
     with ExitStack() as lock:
         lock.enter_context(home.lock())
         with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker, ExitStack() as after:
+            past.fold(ledger)
             mode = "full" if options.full else "sweep" if options.sweep else "bulk"
             mode = f"narrow {mode}" if options.is_narrowed else mode
             run_id = ledger.begin(mode, [c.source.name for c in sources])
