@@ -11,20 +11,21 @@ gone with it, also when nothing is left. A failed page or one note that cannot b
 were.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pendulum import DateTime
 
+from sources.gitlab_hanging_rows import EVENTS, closed_row, file_row
 from sources.gitlab_notes import Parent, discussion_row, version_rows
 from sources.gitlab_rows import inner, people
 from sources.http import Failure
 from sources.paging import Sighting, walk
 from sources.place import Place
 from sources.reading import Batch, Payload, side_by_side
-from sources.record import Json, Row, Unreadable, fingerprint, flag, instant, integer, maybe, need, text
+from sources.record import Json, Row, fingerprint, instant, integer, maybe, text
 
 if TYPE_CHECKING:
     from sources.gitlab import GitlabConfig
@@ -115,23 +116,29 @@ Dependent = Callable[[Due], Awaitable[Batch]]
 
 async def settle(places: Mapping[str, Place], suspects: list[Row], config: "GitlabConfig") -> None:
     """Every due dependent of the projects that this run could read, each failing alone."""
-    jobs = []
     if suspects and not config.token:
         for known in places.values():  # once a project, not once a merge request
             known.reading.fail(known.scope, "threads", NO_TOKEN)
         return
+    await side_by_side(_jobs(places, suspects, config), config.dependent_concurrency)
+
+
+def _jobs(
+    places: Mapping[str, Place], suspects: list[Row], config: "GitlabConfig"
+) -> Iterator[Coroutine[object, object, None]]:
     for suspect in suspects:
         place = places.get(str(suspect["scope"]))
         if place is None:
             continue
         due = due_of(place, suspect, config)
         if suspect["is_missing"]:
-            jobs.append(_one(due, "presence", presence))
+            yield _one(due, "presence", presence)
             continue
-        jobs += [_one(due, name, read) for name, (_, read) in DEPENDENTS.items() if suspect[f"{name}_due"]]
+        for name, (_, read) in DEPENDENTS.items():
+            if suspect[f"{name}_due"]:
+                yield _one(due, name, read)
         if config.verify_reviewers and due.parent.kind == "merge_request" and suspect["threads_due"]:
-            jobs.append(_one(due, "reviewers", reviewers))
-    await side_by_side(jobs, config.dependent_concurrency)
+            yield _one(due, "reviewers", reviewers)
 
 
 async def threads(due: Due) -> Batch:
@@ -158,14 +165,14 @@ async def resource_events(due: Due) -> Batch:
 
 async def closes_issues(due: Due) -> Batch:
     found, read_at = await _whole(due, "closes_issues", f"{due.path}/closes_issues")
-    issues = [_closed_row(issue, due.parent.key) for issue in found]
+    issues = [closed_row(issue, due.parent.key) for issue in found]
     return Batch("closes_issues", due.place.scope, {"closes_issues": [{**due.root(read_at), "issues": issues}]})
 
 
 async def diffs(due: Due) -> Batch:
     """`collapsed` and `too_large` mean that an empty diff is not an empty change."""
     found, read_at = await _whole(due, "diffs", f"{due.path}/diffs")
-    root = {**due.root(read_at), "head_sha": due.head_sha, "files": [_file_row(f, due.parent.key) for f in found]}
+    root = {**due.root(read_at), "head_sha": due.head_sha, "files": [file_row(f, due.parent.key) for f in found]}
     return Batch("diffs", due.place.scope, {"diffs": [root]})
 
 
@@ -224,8 +231,11 @@ async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTim
 
 
 def _sight(item: Json) -> Sighting:
-    shown, named = fingerprint(item), item.get("id") or item.get("new_path")
-    return Sighting(named if isinstance(named, int | str) else shown, shown, None)
+    """A changed file has no id; where it becomes another type, it is deleted and added under one path."""
+    shown, id_ = fingerprint(item), item.get("id")
+    if isinstance(item.get("new_path"), str):
+        id_ = fingerprint(*(item.get(name) for name in ("old_path", "new_path", "new_file", "deleted_file")))
+    return Sighting(id_ if isinstance(id_, int | str) else shown, shown, None)
 
 
 def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
@@ -254,54 +264,6 @@ def _kept(discussions: list[Json]) -> list[Payload]:
     return kept
 
 
-def _state_event(event: Json, key: str) -> Row:
-    return {"id": integer(need(event, "id")), "parent_key": key, "author": _user(event),
-            "state": maybe(text, event.get("state")), "created_at": instant(need(event, "created_at"))}  # fmt: skip
-
-
-def _label_event(event: Json, key: str) -> Row:
-    return {**_named_event(event, key), "label": maybe(text, inner(event, "label").get("name"))}
-
-
-def _milestone_event(event: Json, key: str) -> Row:
-    return {**_named_event(event, key), "milestone": maybe(text, inner(event, "milestone").get("title"))}
-
-
-def _named_event(event: Json, key: str) -> Row:
-    return {"id": integer(need(event, "id")), "parent_key": key, "author": _user(event),
-            "action": maybe(text, event.get("action")), "created_at": instant(need(event, "created_at"))}  # fmt: skip
-
-
-def _user(event: Json) -> str:
-    return maybe(text, inner(event, "user").get("username")) or "ghost"
-
-
-def _closed_row(issue: Json, key: str) -> Row:
-    """An issue of this or another project, or (an external tracker's) one that has only an id and a title."""
-    number, scope, id_ = issue.get("iid"), issue.get("project_id"), issue.get("id")
-    known = isinstance(number, int) and isinstance(scope, int)
-    return {
-        "parent_key": key, "issue_id": id_ if isinstance(id_, int) and id_ < 2**63 else None,
-        "issue_number": number if known else None, "issue_scope": str(scope) if known else None,
-        "issue_key": f"gitlab:{scope}:#{number}" if known else None, "title": maybe(text, issue.get("title")),
-    }  # fmt: skip
-
-
-def _file_row(diff: Json, key: str) -> Row:
-    if not isinstance(diff.get("new_path"), str):
-        raise Unreadable("a diff without a path")
-    return {
-        "parent_key": key, "old_path": maybe(text, diff.get("old_path")), "new_path": text(diff["new_path"]),
-        "is_new": flag(diff.get("new_file")), "is_deleted": flag(diff.get("deleted_file")),
-        "is_renamed": flag(diff.get("renamed_file")), "is_collapsed": flag(diff.get("collapsed")),
-        "is_too_large": flag(diff.get("too_large")), "is_generated": flag(diff.get("generated_file")),
-        "diff": maybe(text, diff.get("diff")),
-    }  # fmt: skip
-
-
-EVENTS: dict[str, Callable[[Json, str], Row]] = {
-    "states": _state_event, "labels": _label_event, "milestones": _milestone_event,
-}  # fmt: skip
 DEPENDENTS: dict[str, tuple[str | None, Dependent]] = {
     "threads": (None, threads), "events": ("fetch_resource_events", resource_events),
     "closes": ("fetch_closes_issues", closes_issues), "diffs": ("fetch_diffs", diffs),

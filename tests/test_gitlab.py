@@ -13,7 +13,7 @@ import pendulum
 import pytest
 
 from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import DiffRefs, Position, Spot
+from pipelines.demo.gitlab_state import DiffRefs, FileDiff, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
 from pipelines.ledger import Ledger
@@ -342,6 +342,18 @@ def test_events_closed_issues_and_diffs_hang_on_their_parents(
     assert {r["id"] for r in small.rows("gitlab.resource_events__states")} == set(truth.state_events)
     assert small.sql("SELECT issue_number FROM gitlab.closes_issues__issues") == [(iid,) for iid in truth.closes[mr.id]]
     assert len(small.rows("gitlab.diffs__files")) == len(truth.diffs[mr.id])
+
+
+def test_a_file_that_becomes_a_link_is_two_changes(small: GitLabDesk, project: Project, world: GitLabWorld) -> None:
+    """Of another type, it is deleted and added under one path."""
+    mr = project.merge_requests[1]
+    project.push(mr, "benji", diffs=[
+        FileDiff("docs", "docs", "@@ -1 +0,0 @@\n-x\n", is_deleted=True), FileDiff("docs", "docs", "", is_new=True),
+    ])  # fmt: skip
+    world.advance(seconds=LATER)
+    small.run(sweep=True)
+    found = small.sql("SELECT is_deleted, is_new FROM gitlab.diffs__files WHERE new_path = 'docs' ORDER BY ALL")
+    assert found == [(False, True), (True, False)]
 
 
 @pytest.mark.parametrize(("switch", "path"), [
