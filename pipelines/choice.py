@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.sharding import Shard
-from pipelines.surgical import MOST
+from pipelines.surgery import MOST
 from sources.config import ConfigError
 from sources.target import Target
 

@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
 import pendulum
 
+from pipelines.costs import by_scope, gathered
 from sources.http import Tally
 from sources.limits import Quota
 from sources.reading import Problem, Quarantined
@@ -26,7 +27,6 @@ __all__ = ["MIRRORED", "Ledger", "clock_ahead"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
 HEARTBEAT = 5.0  # seconds
-MANY = 50  # scopes of one surface, above which those without news share one row of a run
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -58,10 +58,6 @@ CREATE TABLE IF NOT EXISTS scopes (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
-
-
-Told = dict[str, Any]
-COUNTS = ("requests", "pages", "fetched", "new", "replayed", "not_modified", "retries", "bytes", "waited")
 
 
 @dataclass
@@ -137,14 +133,14 @@ class Ledger:
             self.connection.executemany(
                 "INSERT OR REPLACE INTO requests VALUES (:run_id, :source, :scope, :scope_name, :surface, :requests,"
                 " :pages, :fetched, :new, :replayed, :not_modified, :retries, :bytes, :waited, :lag_seconds)",
-                _gathered(told),
+                gathered(told),
             )
             self.connection.executemany(
                 "INSERT INTO scopes VALUES (:source, :scope, :scope_name, :now, iif(:new, :now, NULL), 1, :new)"
                 " ON CONFLICT (source, scope) DO UPDATE SET scope_name = excluded.scope_name,"
                 " last_read_at = excluded.last_read_at, last_new_at = coalesce(excluded.last_new_at, last_new_at),"
                 " reads = reads + 1, new = new + excluded.new",
-                _by_scope(told),
+                by_scope(told),
             )
 
     def scopes(self, source: str) -> dict[str, str]:
@@ -273,32 +269,6 @@ def _is_alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _gathered(told: list[Told]) -> list[Told]:
-    """Of a surface with many scopes (thousands of accounts), one row for all those in which nothing happened."""
-    kept, quiet = list[Told](), dict[str, list[Told]]()
-    for row in told:
-        is_quiet = not row["new"] and not row["retries"] and not row["waited"]
-        (quiet.setdefault(row["surface"], []) if is_quiet else kept).append(row)
-    for surface, rows in quiet.items():
-        if sum(row["surface"] == surface for row in told) <= MANY:
-            kept += rows
-            continue
-        total = {name: sum(row[name] for row in rows) for name in COUNTS}
-        kept.append(
-            {**rows[0], **total, "scope": "*", "scope_name": f"{len(rows):,} without news", "lag_seconds": None}
-        )
-    return kept
-
-
-def _by_scope(told: list[Told]) -> Iterable[Told]:
-    found: dict[str, Told] = {}
-    for row in told:
-        if row["requests"] or row["is_spared"]:
-            known = found.setdefault(row["scope"], {**row, "new": 0})
-            known["new"] += row["new"]
-    return found.values()
 
 
 def _now() -> str:

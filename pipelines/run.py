@@ -129,7 +129,8 @@ def main(verbose: bool, **options: Any) -> None:
 async def _named(asked: Asked, screen: Plain) -> int:
     """Only the named issues, merge requests and pull requests."""
     from pipelines.choice import target_place, targets
-    from pipelines.surgical import Order, operate
+    from pipelines.surgery import Order
+    from pipelines.surgical import operate
     from pipelines.surgical_screen import plan, show
 
     settings, config = load(Path.cwd())

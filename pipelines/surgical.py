@@ -13,101 +13,35 @@ do: readers see all of it at once. No list's cursor moves; the watermarks of wha
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import duckdb
 import orjson
-from pendulum import DateTime
 
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, staged
 from pipelines.report import Report, SourceReport, Watch, totals
-from pipelines.sync import Connected, Options, Run
+from pipelines.surgery import PARTIAL, Order, Outcome, Surgery
+from pipelines.sync import Options, Run
 from pipelines.warehouse import Home, Locked, as_dicts
 from sources.http import Failure
 from sources.reading import Batch, Reading, not_understood
 from sources.record import Row, Unreadable
-from sources.target import Fetched, Target, Targeted
+from sources.target import Fetched
 
 if TYPE_CHECKING:
     from pipelines.landing import Landing
 
-__all__ = ["MOST", "Order", "Outcome", "Surgery", "operate"]
+__all__ = ["operate"]
 
 V = TypeVar("V")
-MOST = 100  # targets
 AT_ONCE = 10
-FAILED, PARTIAL, HELD, UNFIT, CANCELLED = 1, 3, 4, 6, 130
-
-
-@dataclass(frozen=True)
-class Order:
-    """What was asked for."""
-
-    connected: Connected
-    place: str  # the repository or project, as configured
-    targets: Sequence[Target]
-    timeout: float = 30.0
-    preflight_only: bool = False
-    decide: Callable[[DateTime], None] | None = None  # called with the server's time before models are built
-
-    @property
-    def source(self) -> Targeted:
-        """Only sources whose things can be named are given an order."""
-        return cast(Targeted, self.connected.source)
-
-
-@dataclass
-class Outcome:
-    """What became of one target."""
-
-    target: Target
-    fetched: bool = False
-    ingested: bool = False
-    is_stale: bool = False
-    failures: list[tuple[str, Failure]] = field(default_factory=list)  # stage, why
-
-
-@dataclass
-class Surgery:
-    """The whole run, for people and programs."""
-
-    order: Order
-    run_id: int = 0
-    exit_code: int = 0
-    outcomes: dict[Target, Outcome] = field(default_factory=dict)
-    timings_ms: dict[str, int] = field(default_factory=dict)
-    report: Report | None = None
-    error: str | None = None
-
-    @property
-    def completion(self) -> str:
-        if self.exit_code not in (0, PARTIAL):
-            return "failed"
-        if self.order.preflight_only:
-            return "preflight_only"
-        if all(outcome.is_stale for outcome in self.outcomes.values()):
-            return "skipped_stale"
-        return "partial" if self.exit_code == PARTIAL else "complete"
-
-    @property
-    def failures(self) -> list[tuple[Target, str, Failure]]:
-        return [(o.target, stage, why) for o in self.outcomes.values() for stage, why in o.failures]
-
-    def counters(self) -> dict[str, object]:
-        told = self.outcomes.values()
-        return {
-            "targets": [str(target) for target in self.outcomes], "place": self.order.place,
-            "fetched": sum(o.fetched for o in told), "ingested": sum(o.ingested for o in told),
-            "skipped_stale": sum(o.is_stale for o in told), "failures": len(self.failures),
-            **(self.report or Report(self.run_id, [])).stages,
-            "completion_status": self.completion, "stage_timings_ms": self.timings_ms,
-        }  # fmt: skip
+FAILED, HELD, UNFIT, CANCELLED = 1, 4, 6, 130
 
 
 async def operate(home: Home, order: Order, options: Options, watch: Watch | None = None) -> Surgery:

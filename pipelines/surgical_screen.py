@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pipelines.screen import envelope, safe
-from pipelines.surgical import Order, Surgery
+from pipelines.surgery import Order, Surgery
 from sources.http import Failure
 from sources.target import Target
 

@@ -17,7 +17,8 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_api import GitLabApp
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.report import Report
-from pipelines.surgical import Order, Surgery, operate
+from pipelines.surgery import Order, Surgery
+from pipelines.surgical import operate
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home, as_dicts
 from sources.bluesky import Bluesky, BlueskyConfig

@@ -18,7 +18,8 @@ from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.documents import begun, document
 from pipelines.indexing import GIVEN, Indexing
-from pipelines.surgical import Order, operate
+from pipelines.surgery import Order
+from pipelines.surgical import operate
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Locked, PublishError
 from tests.small_gitlab import gitlab, project, world

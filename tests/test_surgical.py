@@ -18,7 +18,7 @@ from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Bent, Request, Response
 from pipelines.ledger import Ledger
 from pipelines.search import search
-from pipelines.surgical import MOST
+from pipelines.surgery import MOST
 from sources.target import Target
 from tests.small_gitlab import NOW, PLACE, gitlab, project, world
 from tests.synced import GitHubDesk, GitLabDesk, desk, gitlab_desk

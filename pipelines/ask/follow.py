@@ -128,7 +128,8 @@ def _read_anew(row: Row, noun: str) -> str | None:
     """The state after a surgical run of it, which takes it up as soon as it is read, or finds it closed."""
     from pipelines import settings
     from pipelines.run import options_of
-    from pipelines.surgical import Order, operate
+    from pipelines.surgery import Order
+    from pipelines.surgical import operate
     from sources.target import Target
 
     found, config = settings.load(Path.cwd())
