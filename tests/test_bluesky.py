@@ -453,6 +453,18 @@ def test_who_asks_not_to_be_shown_is_marked_everywhere(desk: BlueskyDesk, world:
     assert desk.one("SELECT is_unlisted FROM ops.accounts WHERE configured_as = ?", MAYA)
 
 
+def test_a_label_that_comes_just_when_tables_are_given_another_shape_is_kept(
+    desk: BlueskyDesk, world: BlueskyWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run of another version is not the first run of all."""
+    post = world.post(MAYA, "public")
+    desk.run()
+    world.label(post, "spam")
+    monkeypatch.setattr("pipelines.landing._is_shaped", lambda *_: False)
+    desk.run()
+    assert desk.sql("SELECT labels FROM bluesky.post_states WHERE uri = ?", post.uri) == [('["spam"]',)]
+
+
 def test_a_reset_account_is_read_as_if_for_the_first_time_and_nothing_doubles(
     desk: BlueskyDesk, world: BlueskyWorld
 ) -> None:
