@@ -151,7 +151,8 @@ class Landing:
     def _run(self, parts: list[dict[str, Any]]) -> None:
         from pipelines import loading
 
-        more = (QUICKLY,) if self.quick else ()
+        # a second thread's buffers are 30 MB, and its core is at work on the reading
+        more = ("SET threads = 1", *((QUICKLY,) if self.quick else ()))
         with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
             load = loading.load(self.home, self._opened, parts)
         mark(self.home, self.name, load)

@@ -233,10 +233,10 @@ def test_a_server_that_is_absent_or_slow_is_not_waited_for(server: Any, home: Ho
 
     absent = run(home, Ollama(EmbedConfig("ollama", "m", "http://127.0.0.1:9")))
     assert absent.code == "UNREACHABLE"
-    server.answer = lambda asked: (time.sleep(1.5), (200, {}))[1]
+    server.answer = lambda asked: (time.sleep(4), (200, {}))[1]
     started = time.monotonic()
     slow = run(home, Ollama(EmbedConfig("ollama", "m", server.url, timeout_seconds=0.2)))
-    assert slow.code == "UNREACHABLE" and "no answer in time" in slow.problem and time.monotonic() - started < 1.2
+    assert slow.code == "UNREACHABLE" and "no answer in time" in slow.problem and time.monotonic() - started < 3
     assert len(server.asked) == 1, "it is not asked for the rest"
 
 

@@ -289,11 +289,11 @@ def test_48_a_payload_of_another_project_lands_nowhere(gitlab: GitLabDesk) -> No
 
 
 def test_50_a_dependent_out_of_time_is_recorded_and_the_others_go_on(gitlab: GitLabDesk) -> None:
-    gitlab.app.switches.fault = lambda request: Bent(delay=3.0) if request.path.endswith("/diffs") else None
-    surgery = gitlab.operate(PLACE, mr(1), timeout=0.3)
+    gitlab.app.switches.fault = lambda request: Bent(delay=9.0) if request.path.endswith("/diffs") else None
+    surgery = gitlab.operate(PLACE, mr(1), timeout=1.5)
     assert surgery.exit_code == 3 and [(s, w.code) for _, s, w in surgery.failures] == [("diffs", "TIMEOUT")]
-    gitlab.app.switches.fault = lambda request: Bent(delay=3.0) if request.path.endswith("/issues/1") else None
-    late = gitlab.operate(PLACE, issue(1), mr(1), timeout=0.3)
+    gitlab.app.switches.fault = lambda request: Bent(delay=9.0) if request.path.endswith("/issues/1") else None
+    late = gitlab.operate(PLACE, issue(1), mr(1), timeout=1.5)
     assert late.exit_code == 6 and [(t, w.code) for t, _, w in late.failures] == [(issue(1), "TIMEOUT")]
 
 
