@@ -187,7 +187,7 @@ class Making:
 
     def _build(self) -> None:
         destination = self.home.destination
-        if sum(sum(source.rows.values()) for source in self.report.sources) > MANY:
+        if sum(source.fetched for source in self.report.sources) > MANY:  # a sweep reads as much without news
             gc.collect()  # 40 MB that the reading left
             give_back()
         limit = ROOMY if self.options.quick or self.anew is None else SPARING["memory_limit"]

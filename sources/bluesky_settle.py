@@ -12,7 +12,7 @@ Only what the AppView shows is landed, in the shape of a feed item: a record tha
 """
 
 import ipaddress
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,14 +51,14 @@ judged AS (
     LEFT JOIN bluesky.deletions AS g ON g.uri = i.post_uri
 )
 SELECT j.did,
-    list(DISTINCT {'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
-                    'cid': j.cid, 'labels': j.labels, 'is_unlisted': j.is_unlisted,
-                    'repost': CASE WHEN j.uri <> j.post_uri THEN j.uri END,
-                    'reposted_at': CASE WHEN j.uri <> j.post_uri
-                        THEN strftime(j.indexed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') END})
+    list({'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
+           'cid': j.cid, 'labels': j.labels, 'is_unlisted': j.is_unlisted,
+           'repost': CASE WHEN j.uri <> j.post_uri THEN j.uri END,
+           'reposted_at': CASE WHEN j.uri <> j.post_uri
+               THEN strftime(j.indexed_at AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') END})
         FILTER (WHERE j.indexed_at > $since AND NOT (j.is_gone AND j.uri <> j.post_uri))
         AS posts,
-    list(DISTINCT {'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone})
+    list({'uri': j.uri, 'cid': j.cid, 'parent_key': j.parent_key, 'is_gone': j.is_gone})
         FILTER (WHERE r.scope IS NOT NULL) AS records,
     any_value(r.scope) IS NOT NULL AS is_deep
 FROM judged AS j
@@ -68,14 +68,15 @@ GROUP BY j.did
 
 
 async def settle(reading: Reading, accounts: Mapping[str, Account], suspects: Iterable[Row], directory: str) -> None:
-    jobs = []
-    for suspect in suspects:
-        account = accounts.get(str(suspect["did"]))
-        if account:
-            jobs.append(reading.surface("rechecks", account.did, recheck(reading, account, suspect)))
-            if suspect["is_deep"]:
-                jobs.append(reading.surface("records", account.did, deep(reading, account, suspect, directory)))
-    await side_by_side(jobs, AT_ONCE)
+    def jobs() -> Iterator[Coroutine[object, object, object]]:
+        for suspect in suspects:
+            account = accounts.get(str(suspect["did"]))
+            if account:
+                yield reading.surface("rechecks", account.did, recheck(reading, account, suspect))
+                if suspect["is_deep"]:
+                    yield reading.surface("records", account.did, deep(reading, account, suspect, directory))
+
+    await side_by_side(jobs(), AT_ONCE)
 
 
 async def retry(reading: Reading, accounts: Mapping[str, Account], quarantined: Iterable[Row]) -> None:
