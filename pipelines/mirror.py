@@ -82,9 +82,9 @@ def mirror(
             f"SELECT coalesce(max(run_id), 0) FROM ops.{table} WHERE shard = ?", [shard]
         ).fetchone()
         since = known[0] if known else 0  # the last mirrored run was still running then
-        old = f"run_id >= ? OR run_id = {past.EARLIER}"
-        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND ({old} OR {quiet})", [shard, since, first])
-        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE {old}", (since,)), shard)
+        again = f"run_id >= ? OR run_id = {past.EARLIER}"
+        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND ({again} OR {quiet})", [shard, since, first])
+        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE {again}", (since,)), shard)
     connection.execute(
         "UPDATE ops.runs SET status = ?, exit_code = ? WHERE shard = ? AND run_id = ?",
         [status, exit_code, shard, run_id],
