@@ -7,15 +7,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
 
 from bench.world import World
+from pipelines.destinations import lake_instance
 from pipelines.destinations.errors import Locked
+from pipelines.destinations.server import Address
 from pipelines.sharding import Shard
 from pipelines.warehouse import Home
 from sources.config import ConfigError
@@ -106,6 +110,20 @@ def test_four_at_once_leave_what_one_leaves(engine: str, teams: Any, alone: Home
     assert sum(source["scopes"] for source in again) == len(PLACES)
     assert all(source["requests"] == source["not_modified"] and not source["rows"] for source in again)
     assert differences(alone, four.home, SHARED) == {}
+
+
+def test_runners_that_meet_before_there_is_a_lake_make_one(server: Cluster, tmp_path: Path) -> None:
+    """All find that its catalog is missing; of those that then make it all but one were told that it is there."""
+    for _ in range(3):
+        catalog, door = server.address(server.database()), Barrier(6)
+
+        def opened(catalog: Address = catalog, door: Barrier = door) -> list[tuple[Any, ...]]:
+            door.wait()
+            with lake_instance.opened(catalog, f"{tmp_path / catalog.database}/") as lake:
+                return lake.execute(f"SELECT count(*) FROM ducklake_snapshots('{lake_instance.NAME}')").fetchall()
+
+        with ThreadPoolExecutor(6) as runners:
+            assert [each.result() for each in [runners.submit(opened) for _ in range(6)]] == [[(1,)]] * 6
 
 
 def test_a_second_runner_of_a_shard_is_refused_and_so_is_another_number_of_shards(

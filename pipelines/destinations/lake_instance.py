@@ -5,8 +5,9 @@ catalog for everything again: 0.2 s each, half a minute in a first run.
 """
 
 import atexit
-import contextlib
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,11 @@ from pipelines.destinations.server import Address
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["EXTENSIONS", "NAME", "attach", "cursor", "instance_of"]
+__all__ = ["EXTENSIONS", "NAME", "attach", "cursor", "instance_of", "opened"]
 
 NAME = "earshot"  # of the lake, and of its schema in the catalog
 EXTENSIONS = ("postgres_scanner", "ducklake")
+MAKING = 0x65617277  # an advisory lock
 SPARING = {"memory_limit": "384MiB", "threads": "2", "preserve_insertion_order": "false"}
 _INSTANCES: "dict[str, duckdb.DuckDBPyConnection]" = {}
 _ALONE = RLock()
@@ -29,7 +31,7 @@ def cursor(catalog: Address, storage: str) -> "duckdb.DuckDBPyConnection":
     with _ALONE:
         key = f"{catalog.host}:{catalog.port}/{catalog.database}"
         if key not in _INSTANCES:
-            _INSTANCES[key] = _opened(catalog, storage)
+            _INSTANCES[key] = opened(catalog, storage)
         return _using(_INSTANCES[key].cursor())
 
 
@@ -50,10 +52,34 @@ def attach(
         f"CREATE OR REPLACE SECRET earshot_lake (TYPE ducklake, METADATA_PATH '', DATA_PATH {quoted(storage)},"
         f" METADATA_SCHEMA '{NAME}', METADATA_PARAMETERS {parameters})"
     )
-    connection.execute(f"ATTACH 'ducklake:earshot_lake' AS {name}{' (READ_ONLY)' if read_only else ''}")
+    attached = f"ATTACH 'ducklake:earshot_lake' AS {name}{' (READ_ONLY)' if read_only else ''}"
+    with nullcontext() if read_only else _one_maker(catalog):
+        connection.execute(attached)
 
 
-def _opened(catalog: Address, storage: str) -> "duckdb.DuckDBPyConnection":
+@contextmanager
+def _one_maker(catalog: Address) -> Iterator[None]:
+    """A lake is made by whoever attaches it first. Two that both find none would make it twice, and the later one be
+    told by its catalog that the tables are there: it waits instead, and finds them. Its lock goes with the connection.
+    """
+    import duckdb
+    import psycopg2
+
+    try:
+        connection = catalog.connect("earshot lake")
+    except psycopg2.Error as error:
+        raise duckdb.IOException(f"{catalog}: {catalog.safe(str(error).strip())}") from None
+    try:
+        with connection.cursor() as asking:
+            asking.execute("SELECT to_regclass(%s)", (f"{NAME}.ducklake_metadata",))
+            if asking.fetchone()[0] is None:
+                asking.execute("SELECT pg_advisory_lock(%s)", (MAKING,))
+        yield
+    finally:
+        connection.close()
+
+
+def opened(catalog: Address, storage: str) -> "duckdb.DuckDBPyConnection":
     import duckdb
 
     connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir(), **SPARING})
@@ -71,5 +97,5 @@ def _using(connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnectio
 @atexit.register
 def _close() -> None:
     for connection in _INSTANCES.values():
-        with contextlib.suppress(Exception):  # the process ends; a server that is gone needs no farewell
+        with suppress(Exception):  # the process ends; a server that is gone needs no farewell
             connection.close()
