@@ -27,6 +27,7 @@ log = logging.getLogger("earshot.http")
 Params = Mapping[str, str | int | list[str]]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
+PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
 MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
 MAX_LIMITS = 3  # limits in a row for one request
 MAX_REDIRECTS = 5
@@ -215,7 +216,7 @@ async def connect(
 ) -> AsyncIterator[Api]:
     """An `Api` for as long as the block lasts. `transport` lets the demo world answer in process."""
     async with httpx.AsyncClient(
-        headers={"user-agent": "earshot", "accept": "application/json", **headers},
+        headers={"user-agent": "earshot", "accept": "application/json", "accept-encoding": PACKED, **headers},
         http2=url.startswith("https:"),
         timeout=timeout,
         limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
@@ -226,6 +227,12 @@ async def connect(
 
 
 async def _bounded(response: httpx.Response) -> bytes:
+    packings = response.headers.get_list("content-encoding", split_commas=True)
+    if [each.lower() for each in packings] not in ([], ["identity"], [PACKED]):
+        told = f"{', '.join(packings)!r:.80}"
+        raise Endless(
+            "FETCH_ERROR", f"{response.url.host}: an answer packed as {told}, which was not asked for; refused"
+        )
     chunks, size = [], 0
     async for chunk in response.aiter_bytes():
         size += len(chunk)

@@ -50,7 +50,7 @@ class Unsure(Failure):
 
 
 class Endless(Failure):
-    """An answer larger than any that is meant."""
+    """An answer larger than any that is meant, or one that may be."""
 
 
 @dataclass(frozen=True)

@@ -495,6 +495,9 @@ def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> Non
     assert speaker.say(*words).code == 0
     repo = speaker.app.world.names[REPO]
     repo.comments.take(int(speaker.outbox()[0]["remote_id"]))
+    assert speaker.say("reply", "--forget", "t", "--dry-run").code == 2 and len(speaker.outbox()) == 1, (
+        "nothing ignored"
+    )
     assert speaker.say("reply", "--forget", "t").code == 0 and speaker.outbox() == []
     assert speaker.told("reply", "--forget", "t")["error"]["code"] == "NOT_FOUND"
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]

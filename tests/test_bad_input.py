@@ -5,6 +5,7 @@ output and no file, is checked after every single run: tests/story.py.)
 """
 
 import contextlib
+import gzip
 import os
 import re
 import shutil
@@ -36,7 +37,7 @@ T = TypeVar("T")
 Fault = Callable[[Request], Response | Bent | None]
 
 
-CROWD = [f"lantern/r{n:02}" for n in range(20)]  # enough to answer for each in another wrong way, in one run
+CROWD = [f"lantern/r{n:02}" for n in range(21)]  # enough to answer for each in another wrong way, in one run
 
 
 def past(world: GitHubWorld, names: Iterable[str] = (REPO, DOCS)) -> None:
@@ -409,6 +410,7 @@ WRONG_SHAPES: dict[str, Any] = {
     "nested beyond reason": shaped(b"[" * 200_000),
     "an error nested beyond reason": Response(418, b"[" * 200_000),
     "a number beyond reason": shaped(b"[" + b"9" * 100_000 + b"]"),
+    "packed twice": shaped(gzip.compress(gzip.compress(b"[]")), **{"content-encoding": "gzip, gzip"}),
     "more than can be": shaped(b"[" + b" " * (66 << 20) + b"]"),
 }
 

@@ -68,6 +68,7 @@ def test_what_fails_is_named_with_what_to_do(own: Reader) -> None:
     assert "1 records of gitlab could not be parsed" in asked.out and "the last run failed: disk full" in asked.out
     assert codes(own, "--interval", "1h") == {"AUTH_FAILED", "QUARANTINE", "FAILED_RUN"}
     assert own.json("status", "--check", "--interval", "1h")["ok"] is False
+    assert own.ask("status", "--check", "--prometheus").code == 1 and own.ask("status", "--prometheus").code == 0
 
 
 def test_named_targets_make_nothing_fresh_and_nothing_sick(own: Reader) -> None:

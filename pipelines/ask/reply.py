@@ -59,6 +59,8 @@ def reply(event_key: str | None, body: str | None, body_file: Path | None, token
     from pipelines.outbox import Refused
 
     if forget:
+        if any((event_key, body, body_file, token, resolve, dry_run, issue, mr, pr, *asked.values())):
+            raise click.UsageError("--forget TOKEN goes alone: it names the answer, and does what it says")
         return _forgotten(forget)
     named = {noun: number for noun, number in (("issue", issue), ("mr", mr), ("pr", pr)) if number}
     if len(named) + bool(event_key) != 1:

@@ -41,12 +41,13 @@ def status(check: bool, interval: int, prometheus: bool) -> Answer:
     """
     place = home()
     control, held = read_control(place), read_held(place)
+    troubles = judge(control, held, interval)
+    exit_code = FAILED if check and troubles else 0
     if prometheus:
         from pipelines.ask.prometheus import exposition
 
         text = exposition(control, held)
-        return Answer({"text": text}, lambda _: click.echo(text, nl=False))
-    troubles = judge(control, held, interval)
+        return Answer({"text": text}, lambda _: click.echo(text, nl=False), exit_code=exit_code)
     data = {
         **asdict(control), **asdict(held), "troubles": [each.json() for each in troubles],
         "slo_seconds": slo_seconds(interval),
@@ -57,7 +58,7 @@ def status(check: bool, interval: int, prometheus: bool) -> Answer:
         _cursors(console, control, held)
         _health(console, control, held, troubles, interval)
 
-    return Answer(data, show, exit_code=FAILED if check and troubles else 0)
+    return Answer(data, show, exit_code=exit_code)
 
 
 def _runs(console: "Console", control: Control) -> None:
