@@ -223,8 +223,8 @@ class Run:
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
-        read = _read_of(source, reading) if self.options.is_narrowed else None
-        ledger.record_problems(self.run_id, name, reading.problems, reading.names, read)
+        was_read = _read_by(source, reading, narrowly=self.options.is_narrowed)
+        ledger.record_problems(self.run_id, name, reading.problems, reading.names, was_read)
         if quota := reading.api.quota:
             ledger.learn_quota(name, quota)
         if reading.api.ahead is not None:
@@ -248,11 +248,17 @@ class Run:
         )  # fmt: skip
 
 
-def _read_of(source: Source, reading: Reading) -> Callable[[str, str], bool]:
-    """Whether this run read a surface of a scope."""
+def _read_by(source: Source, reading: Reading, *, narrowly: bool) -> Callable[[str, str], bool]:
+    """Whether this run would have met a failure again, by scope and surface."""
     scopes = {scope for _, scope in reading.tallies}
     left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
-    return lambda scope, surface: scope in scopes and surface not in left_out
+
+    def was_read(scope: str, surface: str) -> bool:
+        if narrowly and (scope not in scopes or surface in left_out):
+            return False
+        return surface not in source.rarely or reading.sweep or (surface, scope) in reading.tallies
+
+    return was_read
 
 
 def _rule(source: Source, reading: Reading) -> str:

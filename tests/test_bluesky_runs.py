@@ -37,6 +37,25 @@ def test_a_name_that_nobody_has_makes_neither_every_run_a_sweep_nor_none(tmp_pat
     assert [desk.run(sweep_hours=hours).sources[0].swept for hours in (0, 0, 24)] == [True, True, False]
 
 
+def test_what_only_a_sweep_can_meet_is_not_over_because_nobody_looked(tmp_path: Path, world: BlueskyWorld) -> None:
+    """Runs in between do not ask for it: the failure stays open, and no reason to sweep again, until one that does."""
+    world.post(MAYA, "old words")
+    desk = bluesky_desk(tmp_path, world, MAYA, ODILE)
+    desk.run()
+
+    def told() -> list[str]:
+        with Ledger.open(desk.home.control) as ledger:
+            return [row["surface"] for row in ledger.open_failures("bluesky")]
+
+    desk.app.switches.fault = lambda request: Response(500, {}) if request.path.endswith("getPosts") else None
+    for hours, is_sweep in ((0, True), (0, True), (24, False), (24, False)):
+        report = desk.run(sweep_hours=hours)
+        assert (report.sources[0].swept, report.exit_code) == (is_sweep, 3 if is_sweep else 0)
+        assert told() == ["rechecks"]
+    desk.app.switches.fault = None
+    assert desk.run(sweep_hours=0).exit_code == 0 and told() == []
+
+
 def test_a_forced_poll_that_fails_is_made_up_by_the_next_run(tmp_path: Path) -> None:
     """The profile does not tell that there is something to read; the failure stays open until it was read."""
     world = BlueskyWorld(NOW)
