@@ -54,6 +54,7 @@ class Intake:
                 await self._land()
             else:
                 self._pile = Pile(self.landing.tables)
+                await self._write()
 
     def keep_raw(self) -> None:
         """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""
@@ -69,8 +70,15 @@ class Intake:
                 await asyncio.to_thread(self.payloads.keep, self.landing.source, list(batch.payloads))
         batch.payloads.clear()
 
+    async def _write(self) -> None:
+        """What was kept of rows that land now, or landed before, is on the disk."""
+        if self.payloads:
+            async with self._writing:
+                await asyncio.to_thread(self.payloads.write, self.landing.source)
+
     async def _land(self) -> None:
         pile, self._pile = self._pile, Pile(self.landing.tables)
+        await self._write()
         assert self.reading is not None
         self.keep_raw()
         if pile.size:  # cursors alone show readers nothing new

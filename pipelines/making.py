@@ -187,7 +187,8 @@ class Making:
 
     def _build(self) -> None:
         destination = self.home.destination
-        if sum(source.fetched for source in self.report.sources) > MANY:  # a sweep reads as much without news
+        # a sweep reads much without news; of a thread with all its notes one is fetched, and many are landed
+        if sum(max(source.fetched, sum(source.rows.values())) for source in self.report.sources) > MANY:
             gc.collect()  # 40 MB that the reading left
             give_back()
         limit = ROOMY if self.options.quick or self.anew is None else SPARING["memory_limit"]

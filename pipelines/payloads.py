@@ -1,14 +1,14 @@
 """Records as the services sent them, compressed, by source, kind, id and version.
 
-What was not thought worth a column today can still be read tomorrow. Kept before the rows are landed: a kill in between
-keeps a payload too many, never one too few. `[earshot] keep_payloads = false` switches it off.
+What was not thought worth a column today can still be read tomorrow. Written before the rows are landed: a kill in
+between keeps a payload too many, never one too few. `[earshot] keep_payloads = false` switches it off.
 """
 
 import sqlite3
 import zlib
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sources.reading import Payload
@@ -24,14 +24,31 @@ CREATE TABLE IF NOT EXISTS payloads (
 """
 
 
-@dataclass(frozen=True)
+MANY = 16 * 2**20  # bytes that wait to be written
+Packed = tuple[str, str, str, bytes]  # kind, id, version
+
+
+@dataclass
 class Payloads:
+    """Packed at once, into a small part of their room, and written a chunk at a time: a transaction is milliseconds of
+    the disk. One thread at a time.
+    """
+
     path: Path
+    _packed: list[Packed] = field(default_factory=list)
+    _size: int = 0
 
     def keep(self, source: str, payloads: Sequence[Payload]) -> None:
-        if not payloads:
+        some = [(p.kind, p.id, p.version, _packed(p.raw)) for p in payloads]
+        self._packed += some
+        self._size += sum(len(body) for *_, body in some)
+        if self._size >= MANY:
+            self.write(source)
+
+    def write(self, source: str) -> None:
+        rows, self._packed, self._size = [(source, *packed) for packed in self._packed], [], 0
+        if not rows:
             return
-        rows = ((source, p.kind, p.id, p.version, _packed(p.raw)) for p in payloads)
         with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(SCHEMA)

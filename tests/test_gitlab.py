@@ -8,14 +8,17 @@ import hashlib
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pendulum
 import pytest
 
+from pipelines import payloads as payload_files
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import DiffRefs, FileDiff, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
+from pipelines.landing import Landing
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from sources.gitlab_threads import is_due, is_settled
@@ -434,6 +437,25 @@ def test_payloads_of_notes_in_a_diff_are_kept_even_if_the_system_says_them(
     )
     assert {placed for _, placed in notes} == {True, False}
     assert all(bool(payloads.read("gitlab", "note", str(id_))) is placed for id_, placed in notes)
+
+
+@pytest.mark.parametrize("room", [payload_files.MANY, 1])
+def test_payloads_are_on_the_disk_before_what_they_are_of_has_landed(
+    small: GitLabDesk, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    """A kill after a landing finds no row without its payload, whether they wait for the landing or their room is full."""
+    original, found = Landing.land, list[int]()
+
+    def watched(landing: Landing, *args: Any) -> None:
+        original(landing, *args)
+        with small.home.destination.looking(small.home) as warehouse:
+            landed = warehouse.execute("SELECT id FROM gitlab.merge_requests").fetchall()
+        found.extend(len(Payloads(small.home.payloads).read("gitlab", "merge_request", str(id_))) for (id_,) in landed)
+
+    monkeypatch.setattr(payload_files, "MANY", room)
+    monkeypatch.setattr(Landing, "land", watched)
+    assert small.run().exit_code == 0
+    assert found and all(found)
 
 
 def test_payloads_can_be_switched_off(small: GitLabDesk) -> None:
