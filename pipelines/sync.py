@@ -174,7 +174,8 @@ class Run:
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at
             reading.full = False
             suspects = await self.work(_suspects, self.home, source, reading)
-        ledger.learn(due, "suspects" if suspects else _rule(source, reading))
+        if suspects or not self.options.is_narrowed:
+            ledger.learn(due, "suspects" if suspects else _rule(source, reading))
 
     def making(self, report: Report, note: Callable[[str], None] | None = None) -> Making:
         """What comes after the landing; `note` is told of every stage that begins."""
@@ -262,11 +263,16 @@ def _read_by(source: Source, reading: Reading, *, narrowly: bool) -> Callable[[s
 
 
 def _rule(source: Source, reading: Reading) -> str:
-    """By what suspects are found: with another setting, there may be some where there were none."""
-    return fingerprint(source.suspects, source.suspect_values(reading))
+    """By what suspects are found: with another setting, or elsewhere, there may be some where there were none."""
+    return fingerprint(source.suspects, source.suspect_values(reading), _scopes(reading))
+
+
+def _scopes(reading: Reading) -> list[str]:
+    return sorted({scope for _, scope in reading.tallies})
 
 
 def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
+    """In what this run read: other shards' are theirs, and nobody asks for what is configured no more."""
     values = source.suspect_values(reading)
     if values is None:
         return []
@@ -282,4 +288,6 @@ def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
         connection.register(
             "swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)})
         )
-        return list(as_dicts(connection.execute(source.suspects, values)))
+        connection.register("read", pa.table({"scope": pa.array(_scopes(reading), pa.string())}))
+        ours = f"SELECT * FROM ({source.suspects}) AS suspects WHERE scope IN (SELECT scope FROM read)"
+        return list(as_dicts(connection.execute(ours, values)))

@@ -50,7 +50,7 @@ judged AS (
     LEFT JOIN bluesky.deletions AS d ON d.uri = i.uri
     LEFT JOIN bluesky.deletions AS g ON g.uri = i.post_uri
 )
-SELECT j.did,
+SELECT j.did AS scope,
     list({'uri': j.post_uri, 'author': j.author_did, 'parent_key': j.parent_key, 'is_gone': j.is_post_gone,
            'cid': j.cid, 'labels': j.labels, 'is_unlisted': j.is_unlisted,
            'repost': CASE WHEN j.uri <> j.post_uri THEN j.uri END,
@@ -70,7 +70,7 @@ GROUP BY j.did
 async def settle(reading: Reading, accounts: Mapping[str, Account], suspects: Iterable[Row], directory: str) -> None:
     def jobs() -> Iterator[Coroutine[object, object, object]]:
         for suspect in suspects:
-            account = accounts.get(str(suspect["did"]))
+            account = accounts.get(str(suspect["scope"]))
             if account:
                 yield reading.surface("rechecks", account.did, recheck(reading, account, suspect))
                 if suspect["is_deep"]:

@@ -199,7 +199,7 @@ class Source(Protocol):
 
     name: str
     tables: tuple[Table, ...]
-    suspects: str  # SQL over the landed tables: what does not add up and must be read again
+    suspects: str  # SQL over the landed tables: what does not add up and must be read again, by `scope`
     types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
     surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
     rarely: frozenset[str]  # what not every run asks for: that one met no failure there does not make it well

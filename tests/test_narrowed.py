@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from pipelines.demo.web import Request, Response
-from tests.story import REPO, Project, news, served, small_world
+from tests.story import REPO, Project, judge, news, served, small_world
 
 OTHER = "lantern/other"
 
@@ -28,8 +28,6 @@ def test_only_some_types(tmp_path: Path) -> None:
         news(world, repo)
         lists(project, "--type", "Issues, prs")
         project.quick("--sweep")
-        from tests.story import judge
-
         judge(project.published, world)
 
 
@@ -63,6 +61,32 @@ def test_what_was_not_read_is_not_well(tmp_path: Path) -> None:
         project.app.switches.fault = None
         assert project.quick("-p", OTHER).code == 0
         assert project.ledger(open_failures) == [(0,)]
+
+
+def test_what_is_configured_no_more_is_not_suspected_for_ever(tmp_path: Path) -> None:
+    """A thread that could not be read again, and then nobody wants: it is not looked for in every run, and is when
+    its repository is read again. A run over another part alone does not forget it."""
+    world, repo = small_world()
+    world.add_repo(OTHER)
+
+    def broken(request: Request) -> Response | None:
+        is_thread = request.path.endswith("/comments") and "/issues/" in request.path and REPO in request.path
+        return Response(500, {}) if is_thread else None
+
+    def due(project: Project) -> str:
+        return str(project.ledger("SELECT value FROM facts WHERE name = 'due github'")[0][0])
+
+    with served(world, tmp_path, repos=(REPO, OTHER)) as project:
+        assert project.quick().code == 0
+        repo.delete_comment(next(iter(repo.comments.rows)))
+        project.app.switches.fault = broken
+        assert project.quick("--sweep").code == 3 and due(project) == "suspects"
+        assert project.quick("-p", OTHER).code == 0 and due(project) == "suspects"
+        project.repos = (OTHER,)
+        assert project.quick().code == 0 and due(project) != "suspects"
+        project.app.switches.fault, project.repos = None, (REPO, OTHER)
+        assert project.quick().code == 0 and due(project) != "suspects"
+        judge(project.published, world)
 
 
 def test_a_dry_run_tells_and_does_nothing(tmp_path: Path) -> None:
