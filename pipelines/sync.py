@@ -219,13 +219,30 @@ class Run:
                 healed.add(row["key"])
         return healed
 
+    def _was_read(self, source: Source, reading: Reading) -> Callable[[str, str], bool]:
+        """Whether this run would have met a failure again, by scope and surface: what a sweep met, and only a sweep
+        asks for, is not over because nobody asked."""
+        met, is_narrowed = f"met sweeping {source.name}", self.options.is_narrowed
+        owed = {(scope, surface) for scope, surface in orjson.loads(self.ledger.fact(met) or "[]")}
+        if reading.sweep:
+            failed = {(problem.scope, problem.surface) for problem in reading.problems}
+            self.ledger.learn(met, orjson.dumps(sorted(failed | owed if is_narrowed else failed)).decode())
+        scopes = {scope for _, scope in reading.tallies}
+        left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
+
+        def was_read(scope: str, surface: str) -> bool:
+            if is_narrowed and (scope not in scopes or surface in left_out):
+                return False
+            return reading.sweep or (surface, scope) in reading.tallies or (scope, surface) not in owed
+
+        return was_read
+
     def _record(self, source: Source, reading: Reading, intake: Intake) -> SourceReport:
         ledger, name = self.ledger, source.name
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
-        was_read = _read_by(source, reading, narrowly=self.options.is_narrowed)
-        ledger.record_problems(self.run_id, name, reading.problems, reading.names, was_read)
+        ledger.record_problems(self.run_id, name, reading.problems, reading.names, self._was_read(source, reading))
         if quota := reading.api.quota:
             ledger.learn_quota(name, quota)
         if reading.api.ahead is not None:
@@ -247,19 +264,6 @@ class Run:
             quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
             problems=reading.problems, names=reading.names, whole=reading.whole,
         )  # fmt: skip
-
-
-def _read_by(source: Source, reading: Reading, *, narrowly: bool) -> Callable[[str, str], bool]:
-    """Whether this run would have met a failure again, by scope and surface."""
-    scopes = {scope for _, scope in reading.tallies}
-    left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
-
-    def was_read(scope: str, surface: str) -> bool:
-        if narrowly and (scope not in scopes or surface in left_out):
-            return False
-        return surface not in source.rarely or reading.sweep or (surface, scope) in reading.tallies
-
-    return was_read
 
 
 def _rule(source: Source, reading: Reading) -> str:

@@ -68,7 +68,6 @@ class Bluesky:
     suspects: str = SUSPECTS
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: {"posts": frozenset({"posts"})})
     surfaces: frozenset[str] = frozenset({"posts"})
-    rarely: frozenset[str] = frozenset({"rechecks", "records"})
     _read: dict[str, Account] = field(default_factory=dict)
     _names: list[str] | None = None
 

@@ -86,7 +86,6 @@ class Github:
     held: str = HELD
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
     surfaces: frozenset[str] = SURFACES  # those of them that are read
-    rarely: frozenset[str] = frozenset({"rechecks"})
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property

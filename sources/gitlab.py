@@ -84,7 +84,6 @@ class Gitlab:
     held: str = HELD
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
     surfaces: frozenset[str] = frozenset(KINDS)  # those of them that are read
-    rarely: frozenset[str] = frozenset({"rechecks"})
     _read: dict[str, Place] = field(default_factory=dict)
 
     @property

@@ -202,7 +202,6 @@ class Source(Protocol):
     suspects: str  # SQL over the landed tables: what does not add up and must be read again, by `scope`
     types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
     surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
-    rarely: frozenset[str]  # what not every run asks for: that one met no failure there does not make it well
 
     def suspect_values(self, reading: Reading) -> dict[str, object] | None:
         """What that SQL is to be asked with; None: this reading leaves nothing to suspect."""
