@@ -162,6 +162,7 @@ def only_the_first(speaker: Speaker) -> None:
     def watch() -> None:
         while speaker.app.in_flight == 0:
             time.sleep(0.01)
+        time.sleep(TIMEOUT / 2)  # it has begun to wait, and nobody has looked yet
         speaker.app.switches.latency = 0.0
 
     threading.Thread(target=watch, daemon=True).start()
