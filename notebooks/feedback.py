@@ -108,12 +108,16 @@ def _(SAID, filters, look, mo, numbers):
 @app.cell
 def _(SAID, filters, look, mo, numbers):
     mo.stop(not numbers["things said"])
-    active = look.ask(f"""{SAID}
-    SELECT count(*) AS said, count(DISTINCT said.author) AS people, max(said.created_at) AS "last",
-        discussed.scope_name AS "where", any_value(discussed.waiting_on) AS "whose turn",
-        any_value(discussed.opening_words) AS "it began with", any_value(discussed.url) AS url
-    FROM discussed INNER JOIN said ON said.thread_id = discussed.thread_id
-    GROUP BY discussed.thread_id, discussed.scope_name ORDER BY said DESC, "last" DESC LIMIT 8
+    active = look.ask(f"""{SAID},
+    busiest AS (
+        SELECT thread_id, count(*) AS said, count(DISTINCT author) AS people, max(created_at) AS "last"
+        FROM said WHERE thread_id IN (SELECT thread_id FROM feedback.threads)
+        GROUP BY thread_id ORDER BY said DESC, "last" DESC LIMIT 8
+    )
+    SELECT busiest.said, busiest.people, busiest."last", threads.scope_name AS "where",
+        threads.waiting_on AS "whose turn", threads.opening_words AS "it began with", threads.url
+    FROM busiest INNER JOIN feedback.threads AS threads ON threads.thread_id = busiest.thread_id
+    ORDER BY busiest.said DESC, busiest."last" DESC
     """, **filters)  # fmt: skip
     mo.Html(look.table("Most active discussions", active, "it began with"))
     return (active,)
