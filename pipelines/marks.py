@@ -22,7 +22,6 @@ __all__ = ["COLUMNS", "GIVEN", "MARKER", "TOKEN", "Command", "commands", "marker
 MARKER = "<!-- earshot:"
 TOKEN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._:]|-(?!-)){0,127}(?<!-)")
 MARKED = re.compile(rf"<!-- earshot:({TOKEN.pattern}) -->")
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 STAMP = re.compile(r"(?<=:)\d{8}T\d{6}Z-(?=[0-9a-f]+$)")
 TICKS = re.compile(r"`+")
 OPTION = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
@@ -124,9 +123,17 @@ def _code(text: str) -> Iterator[tuple[int, int]]:
         n = closing[n] + 1
 
 
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """HTML comments. The first that nothing closes is the last that is looked for: thousands may follow it."""
+    end = 0
+    while (start := text.find("<!--", end)) >= 0 and (close := text.find("-->", start + 4)) >= 0:
+        end = close + 3
+        yield start, end
+
+
 def _lines(text: str, prefix: str) -> Iterator[str]:
     code = list(_code(text))
-    comments = [found.span() for found in COMMENT.finditer(_blanked(text, code))]
+    comments = list(_comments(_blanked(text, code)))
     written, shown, position = _blanked(text, comments), _blanked(text, [*code, *comments]), 0
     for line in text.split("\n"):
         start, end = position + len(line) - len(line.lstrip()), position + len(line)

@@ -107,6 +107,7 @@ def test_any_text_is_read(body: str) -> None:
         "/earshot a\n" * 90_000,
         "".join("`" * (n % 1400 + 1) + "a" for n in range(1400)) + "\n/earshot",
         "<!--" * 200_000 + "\n/earshot",
+        "a " + "<!--" * 200_000 + "\n/earshot",
         ">" * 500_000 + "\n/earshot",
         "`a` " * 200_000 + "\n/earshot",
     ],
