@@ -73,11 +73,11 @@ class Vectors:
         """All parts of a document at once: there is no half-embedded one."""
         with self.connection:
             self.connection.execute("BEGIN IMMEDIATE")
-            dimension = len(vectors[0]) // 4
-            self.connection.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, dimension))
+            lengths = dict.fromkeys(len(vector) // 4 for vector in vectors)  # some may be copies of earlier ones
+            self.connection.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, next(iter(lengths))))
             held = self.dimension(model)
-            if held != dimension:
-                raise WrongDimension(f"{model} gives {dimension} numbers, its other vectors have {held}")
+            if other := lengths.keys() - {held}:
+                raise WrongDimension(f"{model} gives {max(other)} numbers, its other vectors have {held}")
             given = "UPDATE numbering SET last = last + ? RETURNING last"  # never given again: see packed.py
             first = self.connection.execute(given, (len(parts),)).fetchone()[0] - len(parts) + 1
             self.connection.executemany(

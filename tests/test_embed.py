@@ -115,6 +115,18 @@ def test_a_bad_answer_spoils_only_its_document_and_is_tried_again_later(home: Ho
     assert run(home, good).documents == 1 and run(home, good).is_complete
 
 
+def test_a_model_whose_vectors_have_another_length_now_is_not_mixed_with_what_it_was(home: Home) -> None:
+    """Not within a document either, of which a part was embedded before."""
+    head, tail = "a" * LONGEST, "b" * LONGEST
+    put(home, {"acme/api#1": head})
+    assert run(home, Fake(size=2)).is_complete
+    put(home, {"acme/api#1": f"{head}\n\n{tail}"})
+    done = run(home, Fake(size=3))
+    assert done.code == "BAD_ANSWER" and "3 numbers" in done.problem
+    with sqlite3.connect(home.vectors) as connection:
+        assert connection.execute("SELECT DISTINCT length(vector) FROM vectors").fetchall() == [(8,)]
+
+
 def test_only_what_still_says_the_same_is_embedded(home: Home) -> None:
     fake = Fake()
     assert run(home, fake, {"acme/api#1": "words of before", "acme/api#2": "second words"}).documents == 1
