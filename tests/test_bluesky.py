@@ -125,6 +125,18 @@ def test_edits_are_versions_and_an_edit_of_an_old_post_is_found_by_the_sweep(
     assert desk.one("SELECT body FROM feedback.comments WHERE id = ?", post.uri) == "hello again"
 
 
+def test_an_edit_that_makes_a_post_a_quote_is_an_edit(desk: BlueskyDesk, world: BlueskyWorld) -> None:
+    """What it said before is not said any more, though it was of another kind."""
+    other, post = world.post(ODILE, "news"), world.post(MAYA, "helo")
+    desk.run()
+    tick(world)
+    post.record["embed"] = {"$type": "app.bsky.embed.record", "record": {"uri": other.uri, "cid": other.cid}}
+    world.edit(post, "hello")
+    desk.run()
+    told = "SELECT kind, body, is_edit, is_latest, is_actionable FROM feedback.events WHERE id = ? ORDER BY updated_at"
+    assert desk.sql(told, post.uri) == [("post", "helo", False, False, False), ("quote", "hello", True, True, True)]
+
+
 def test_a_deletion_is_noticed_by_the_sweep_and_the_words_are_kept_as_deleted(
     desk: BlueskyDesk, world: BlueskyWorld
 ) -> None:

@@ -10,21 +10,25 @@ WITH signed AS (                                          -- markers, and whose 
     WHERE mark.kind = 'token'
 ),
 
+uttered AS (                                             -- an edit can make a post a quote
+    SELECT *, CASE parent_kind WHEN 'post' THEN parent_kind ELSE kind END AS surface FROM staging.said
+),
+
 ordered AS (
     SELECT
         said.*,
         row_number() OVER (
-            PARTITION BY source, kind, scope, id ORDER BY updated_at ASC, seen_at ASC, version ASC
+            PARTITION BY source, surface, scope, id ORDER BY updated_at ASC, seen_at ASC, version ASC
         ) AS version_number,
         row_number() OVER (
-            PARTITION BY source, kind, scope, id
+            PARTITION BY source, surface, scope, id
             ORDER BY coalesce(is_latest_told, false) DESC, updated_at DESC, seen_at DESC, version DESC
         ) AS versions_after,
         NOT EXISTS (SELECT 1 FROM ops.authors) OR lower(author) IN (SELECT login FROM ops.authors) AS is_author_asked,
         event_key IN (SELECT event_key FROM signed WHERE author IS NULL)
         OR (event_key, coalesce(author, '')) IN (SELECT event_key, author FROM signed WHERE author IS NOT NULL) AS is_own,
         event_key IN (SELECT event_key FROM staging.marks WHERE kind = 'command') AS has_command
-    FROM staging.said AS said
+    FROM uttered AS said
 )
 
 SELECT
