@@ -112,6 +112,26 @@ def test_threads_follow_what_is_said_in_them(empty: Connection) -> None:
     assert empty.execute(told).fetchall() == [("freja", "noor", True, 2)]
 
 
+def test_a_suggestion_is_what_was_proposed_and_no_quote_of_it(empty: Connection) -> None:
+    """Whole, also where it has fences of its own."""
+    issue(empty, 1, is_pull_request=True)
+    said = {
+        1: "So?\r\n```suggestion\r\na\r\n```\r\nor\r\n```suggestion\r\nb\r\n```",
+        2: "> ```suggestion\n> a\n> ```\n\nNo.",
+        3: "````suggestion\n```sh\nmake\n```\n````",
+        4: "```suggestion\na = `x```y`\n```",
+        5: "```suggestion\nnever closed",
+    }
+    for id_, body in said.items():
+        put(empty, "review_comments", id=id_, version="v", event_key=f"c{id_}", scope="7", number=1, parent_key="github:7:1",
+            thread_id=id_, path="a", side="RIGHT", original_line=1, body=body, author="odile", created_at=NOW, updated_at=NOW,
+            seen_at=NOW)  # fmt: skip
+    models.build(empty, TABLES, anew=False)
+    assert empty.execute("SELECT suggestion FROM feedback.diff_notes ORDER BY event_key").fetchall() == [
+        ("a\r\n",), (None,), ("```sh\nmake\n```\n",), ("a = `x```y`\n",), (None,)
+    ]  # fmt: skip
+
+
 def test_cursors_bear_their_own_places_names() -> None:
     """Two services may use one id; a run of one source leaves the other's cursors; a lost name is remembered."""
     cursor = {"since": None, "newest": "2026-03-01T12:00:00Z", "complete": True}

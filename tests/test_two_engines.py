@@ -40,9 +40,13 @@ QUESTIONS = {
     "rows of a JSON list": "SELECT n, unnest(json_extract_string(labels, '$[*]')) AS label FROM said ORDER BY n, label",
     "an empty list": "SELECT coalesce(CAST(NULL AS VARCHAR[]), [])",
     "the first fence alone": r"""
-        SELECT nullif(regexp_extract(b, '```suggestion[^\n]*?\n(.*?)```', 1, 's'), '') FROM (VALUES
+        SELECT nullif(regexp_extract(chr(10) || b, '\n[ \t]*?```suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*```', 1), ''),
+            nullif(regexp_extract(chr(10) || b, '\n[ \t]*?````+suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*````', 1), '')
+        FROM (VALUES
         ('x' || chr(10) || '```suggestion:-0+1' || chr(10) || 'one' || chr(10) || '```' || chr(10) || '```py' || chr(10) || 'two```'),
-        ('no fence'), (NULL)) AS t (b)""",
+        ('```suggestion' || chr(10) || 'a```' || chr(10) || 'b' || chr(10) || '  ```' || chr(10) || '```'),
+        ('````suggestion' || chr(10) || '```' || chr(10) || '```' || chr(10) || '````' || chr(10) || '````'),
+        ('> ```suggestion' || chr(10) || '> a' || chr(10) || '> ```'), ('no fence'), (NULL)) AS t (b)""",
     "the end of a path": "SELECT regexp_extract(id, '[^/]+$') FROM said ORDER BY n",
     "does it match": "SELECT n, regexp_matches(who, '^[aA]') FROM said ORDER BY n",
     "a pattern with per cent signs": "SELECT n FROM said WHERE who LIKE '%da%' AND n > ?",

@@ -34,7 +34,10 @@ SELECT
     pinned.current_sha,
     pinned.is_outdated,
     resolution.is_resolved,
-    nullif(regexp_extract(said.body, '```suggestion[^\n]*?\n(.*?)```', 1, 's'), '') AS suggestion,
+    coalesce(                                             -- a longer fence is for words with fences in them
+        nullif(regexp_extract(chr(10) || said.body, '\n[ \t]*?````+suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*````', 1), ''),
+        nullif(regexp_extract(chr(10) || said.body, '\n[ \t]*?```suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*```', 1), '')
+    ) AS suggestion,                                      -- the first; what is quoted is another's
     pinned.diff_hunk,
     said.url,
     said.created_at
