@@ -70,6 +70,10 @@ def test_a_suggestion_says_which_lines_it_replaces() -> None:
     assert list(diffed(body, diff, 2, 3)) == [
         ("said", "See:"), ("removed", "b"), ("removed", "c"), ("added", "B"), ("said", "ok?"),
     ]  # fmt: skip
+    typed = body.replace("\n", "\r\n")  # as browsers send it
+    assert [part for part in diffed(typed, diff, 2, 3) if part[0] != "said"] == [
+        ("removed", "b"), ("removed", "c"), ("added", "B"),
+    ]  # fmt: skip
     above = "```suggestion:-1+0\nB\n```"
     assert [part for part in diffed(above, diff, 2, 2) if part[1]] == [
         ("removed", "a"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 __all__ = ["diffed", "new_side"]
 
-FENCE = re.compile(r"^```suggestion(?::-(\d{1,4})\+(\d{1,4}))?[^\n]*\n(.*?)^```[ \t]*$", re.M | re.S)
+FENCE = re.compile(r"^```suggestion(?::-(\d{1,4})\+(\d{1,4}))?[^\n]*\n(.*?)^```[ \t]*\r?$", re.M | re.S)
 HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
