@@ -53,7 +53,7 @@ def wanted(text: str) -> Wanted:
     for minus, phrase, word in PART.findall(text[:LONGEST].replace("\x00", " ")):
         said = phrase or word.replace('"', " ")
         if word.startswith("-") and _has_words(word[1:]):
-            never.append(_quoted(word[1:].rstrip("*")))
+            never.append(_beginning(word[1:]) if word.endswith("*") else _quoted(word[1:]))
         elif not _has_words(said):
             continue
         elif minus:
@@ -61,7 +61,7 @@ def wanted(text: str) -> Wanted:
         elif phrase:
             must.append(_quoted(phrase))
         elif said.endswith("*"):
-            must.append(f"{_quoted(said.rstrip('*'))} *")
+            must.append(_beginning(said))
         else:
             plain.append(said)
     told = [word for word in plain if word.casefold().strip("?!.,:;()'’") not in STOP]
@@ -90,6 +90,10 @@ def _forms(word: str) -> str:
     bare = word.casefold().strip("?!.,:;()'’")
     stem = ENDINGS.sub("", bare) if bare.isalpha() else bare
     return f"{_quoted(stem)} *" if stem != bare and _has_words(stem) else _quoted(word)
+
+
+def _beginning(said: str) -> str:
+    return f"{_quoted(said.rstrip('*'))} *"
 
 
 def _without(expression: str, never: list[str]) -> str:
