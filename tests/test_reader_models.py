@@ -78,6 +78,18 @@ def test_what_is_deleted_is_gone_and_what_changes_changes(empty: Connection) -> 
     assert parents(empty, "number, state") == [(1, "merged")]
 
 
+def test_what_was_renamed_is_called_so_everywhere(empty: Connection) -> None:
+    """Also what was not listed since."""
+    issue(empty, 1)
+    merge_request(empty, 2)
+    put(empty, "repositories", id=7, scope="7", repo="a/new", seen_at=NOW)
+    gitlab(empty, "projects", id=9, scope="9", project="g/new", seen_at=NOW)
+    models.build(empty, TABLES, anew=False)
+    for table in ("feedback.parents", "ops.completeness"):
+        told = f"SELECT scope_name FROM {table} ORDER BY source"
+        assert empty.execute(told).fetchall() == [("a/new",), ("g/new",)]
+
+
 def test_threads_follow_what_is_said_in_them(empty: Connection) -> None:
     """Kept by their parent: resolved later, with no new word, is resolved here."""
     merge_request(empty, 1)

@@ -13,7 +13,7 @@ SELECT
     i.parent_key,
     'github' AS source,
     i.scope,
-    i.repo AS scope_name,
+    coalesce(repo.repo, i.repo) AS scope_name,
     i.number AS parent_number,
     i.comment_count AS remote_count,
     coalesce(held.held_count, 0) AS held_count,
@@ -21,6 +21,7 @@ SELECT
     checked.listed_count = coalesce(held.held_count, 0) AS is_all_that_is_listed
 FROM github.issues AS i
 LEFT JOIN held ON held.parent_key = i.parent_key
+LEFT JOIN github.repositories AS repo ON repo.scope = i.scope
 LEFT JOIN github.thread_checks AS checked ON checked.parent_key = i.parent_key
 LEFT JOIN github.deletions AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id AND d.is_deleted
 WHERE d.id IS NULL

@@ -17,7 +17,7 @@ SELECT
     p.parent_key,
     'gitlab' AS source,
     p.scope,
-    p.project AS scope_name,
+    coalesce(project.project, p.project) AS scope_name,
     p.number AS parent_number,
     p.user_notes_count AS remote_count,
     coalesce(held.held_count, 0) AS held_count,
@@ -25,6 +25,7 @@ SELECT
     t.user_notes_count IS NOT DISTINCT FROM p.user_notes_count AS is_all_that_is_listed   -- internal notes depend on the token
 FROM parents AS p
 LEFT JOIN held ON held.parent_key = p.parent_key
+LEFT JOIN gitlab.projects AS project ON project.scope = p.scope
 LEFT JOIN gitlab.threads AS t ON t.parent_key = p.parent_key
 LEFT JOIN gitlab.deletions AS d ON d.parent_key = p.parent_key AND d.is_deleted AND d.noticed_at >= p.seen_at
 WHERE d.parent_key IS NULL
