@@ -90,14 +90,24 @@ def _(SAID, colour, filters, look, mo, numbers, period):
 @app.cell
 def _(SAID, filters, look, mo, numbers):
     mo.stop(not numbers["things said"])
-    turns = look.ask(f"""{SAID}
-    SELECT waiting_on AS person, source, count(*) AS n, count(DISTINCT last_author) AS "people waiting"
-    FROM discussed WHERE waiting_on IS NOT NULL GROUP BY waiting_on, source
+    WAITING = f"""{SAID},
+    waiting AS (
+        SELECT said.thread_id, any_value(thread.source) AS source, any_value(waiting_on) AS waiting_on,
+            any_value(thread.url) AS url, max(said.created_at) AS since,
+            arg_max(said.author, said.created_at) AS who, arg_max(said.body, said.created_at) AS words
+        FROM discussed AS thread
+        INNER JOIN feedback.comments AS said ON said.thread_id = thread.thread_id AND (NOT said.is_bot OR said.is_own)
+        WHERE waiting_on IS NOT NULL AND NOT said.is_system AND said.kind <> 'repost' GROUP BY said.thread_id
+    )
+    """
+    turns = look.ask(f"""{WAITING}
+    SELECT waiting_on AS person, source, count(*) AS n, count(DISTINCT who) AS "people waiting"
+    FROM waiting GROUP BY waiting_on, source
     ORDER BY sum(count(*)) OVER (PARTITION BY waiting_on) DESC, person LIMIT 12
     """, **filters)  # fmt: skip
-    waiting = look.ask(f"""{SAID}
-    SELECT last_author AS who, waiting_on AS "waits for", last_at AS since, last_words AS "with these words", url
-    FROM discussed WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 10
+    waiting = look.ask(f"""{WAITING}
+    SELECT who, waiting_on AS "waits for", since, words AS "with these words", url
+    FROM waiting ORDER BY since LIMIT 10
     """, **filters)  # fmt: skip
     longest = look.table("Who waits longest, for whom", waiting, "with these words", "Nobody waits.")
     whose = look.ranked(turns, "person", "Whose turn it is", "open discussions", ("people waiting",))

@@ -149,6 +149,21 @@ def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> Non
     ]  # fmt: skip
 
 
+def test_a_bot_that_speaks_takes_nobodys_turn(empty: duckdb.DuckDBPyConnection) -> None:
+    """A greeting is no answer; ours is, whatever account it comes from. Where only bots spoke nobody waits."""
+    for number, last in enumerate(("Thanks for your report!", "Fixed. <!-- earshot:a -->"), 1):
+        issue(empty, number)
+        put(empty, "openers", id=number, event_key=f"o{number}", version="v", kind="issue", parent_key=f"github:7:{number}",
+            scope="7", number=number, title="T", body="B", author="maya", created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
+        comment(empty, number, number, last, author="ci[bot]", created_at=NOW.add(hours=1))
+    issue(empty, 3)
+    comment(empty, 3, 3, "A new release is out.", author="ci[bot]")
+    models.build(empty, TABLES, anew=False)
+    assert empty.execute("SELECT waiting_on FROM feedback.threads ORDER BY parent_number").fetchall() == [
+        ("maintainers",), ("maya",), (None,),
+    ]  # fmt: skip
+
+
 def test_a_doubled_key_stops_the_build(empty: duckdb.DuckDBPyConnection) -> None:
     """Nothing is published that breaks its own promise, and nothing of it stays behind."""
     issue(empty, 1)

@@ -27,7 +27,7 @@ threads AS (
         any_value(url) FILTER (WHERE nth = 1) AS url,
         any_value(author) FILTER (WHERE nth = said_count) AS last_author,
         any_value(body) FILTER (WHERE nth = said_count) AS last_words,
-        bool_or(is_bot AND nth = said_count) AS is_last_a_bot,
+        arg_max(author, nth) FILTER (WHERE NOT is_bot OR is_own) AS last_to_answer,
         bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
         bool_or(is_unlisted) AS is_unlisted,
@@ -67,9 +67,9 @@ SELECT
     threads.participant_count,
     threads.opened_at,
     threads.last_at,
-    CASE                                                  -- whose turn it is; null on what is closed or resolved
-        WHEN NOT threads.is_open OR threads.is_last_a_bot OR resolution.is_resolved THEN NULL
-        WHEN threads.last_author = asked.parent_author THEN 'maintainers'
+    CASE                                                  -- whose turn it is, bots aside; null on what is closed or resolved
+        WHEN NOT threads.is_open OR threads.last_to_answer IS NULL OR resolution.is_resolved THEN NULL
+        WHEN threads.last_to_answer = asked.parent_author THEN 'maintainers'
         ELSE asked.parent_author
     END AS waiting_on,
     threads.url
