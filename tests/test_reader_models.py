@@ -90,6 +90,29 @@ def test_what_was_renamed_is_called_so_everywhere(empty: Connection) -> None:
         assert empty.execute(told).fetchall() == [("a/new",), ("g/new",)]
 
 
+def test_gitlabs_bots_are_known_by_their_names_however_they_are_written(empty: Connection) -> None:
+    names = {
+        "project_9_bot_7f3a": True,
+        "Renovate-Bot": True,
+        "service_account_x": True,
+        "abbot": False,
+        "Robotina": False,
+    }
+    for number, name in enumerate(names, 1):
+        merge_request(empty, number)
+        gitlab(empty, "openers", event_key=f"o{number}", id=number, version="v", scope="9", project="g/p", number=number,
+               parent_kind="merge_request", parent_key=f"gitlab:9:!{number}", title="T", body="B", author=name,
+               created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
+        gitlab(empty, "note_versions", event_key=f"n{number}", id=number, version="v", scope="9", project="g/p", number=number,
+               parent_kind="merge_request", parent_key=f"gitlab:9:!{number}", discussion_id="d", is_individual=True,
+               is_system=False, is_internal=False, is_diff_note=False, body="B", author=name, created_at=NOW,
+               updated_at=NOW, seen_at=NOW)  # fmt: skip
+    models.build(empty, TABLES, anew=False)
+    for kind in ("merge_request", "note"):
+        found = f"SELECT author, is_bot FROM feedback.events WHERE kind = '{kind}'"
+        assert dict(empty.execute(found).fetchall()) == names
+
+
 def test_threads_follow_what_is_said_in_them(empty: Connection) -> None:
     """Kept by their parent: resolved later, with no new word, is resolved here."""
     merge_request(empty, 1)

@@ -21,7 +21,7 @@ SELECT
     CAST(v.in_reply_to AS VARCHAR) AS in_reply_to,
     v.author,
     CASE WHEN v.is_internal THEN 'internal' END AS author_role,
-    regexp_matches(v.author, '(^|[-_])bot([-_]|$)|^service_account_') AS is_bot,
+    regexp_matches(lower(v.author), '(^|[-_])bot([-_]|$)|^service_account_') AS is_bot,
     v.is_system,
     n.id IS NULL OR d.parent_key IS NOT NULL AS is_deleted,   -- absent from the thread as it was last read whole
     p.state = 'opened' AS is_parent_open,

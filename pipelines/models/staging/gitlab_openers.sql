@@ -21,7 +21,7 @@ SELECT
     CAST(NULL AS VARCHAR) AS in_reply_to,
     o.author,
     CAST(NULL AS VARCHAR) AS author_role,
-    regexp_matches(o.author, '(^|[-_])bot([-_]|$)|^service_account_') AS is_bot,
+    regexp_matches(lower(o.author), '(^|[-_])bot([-_]|$)|^service_account_') AS is_bot,
     false AS is_system,
     d.parent_key IS NOT NULL AS is_deleted,
     p.state = 'opened' AS is_parent_open,
