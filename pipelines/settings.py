@@ -13,6 +13,7 @@ from sources.config import (
     Secret,
     Settings,
     check_address,
+    check_token,
     read_settings,
     refuse_unknown,
     section,
@@ -60,6 +61,7 @@ class EmbedConfig:
             raise ConfigError("[earshot.embed] url: where the server is, e.g. http://localhost:8000")
         if self.url:
             check_address("[earshot.embed]", self.url, "url")
+        check_token("[earshot.embed] api_key", self.api_key)
         for name in ("timeout_seconds", "budget_seconds"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot.embed] {name}: more than 0")

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-__all__ = ["ConfigError", "Secret", "check_address", "read_settings", "section"]
+__all__ = ["ConfigError", "Secret", "check_address", "check_token", "read_settings", "section"]
 
 Settings = dict[str, object]
 T = typing.TypeVar("T")
@@ -76,6 +76,12 @@ def check_address(where: str, url: str, key: str = "api_url") -> None:
         known = False
     if not known:
         raise ConfigError(f"{where} {key}: {url!r} is not an address like https://api.example.com")
+
+
+def check_token(where: str, token: str) -> None:
+    """A header takes no other signs; what the wrong one is, is not said."""
+    if not token.isascii() or any(not sign.isprintable() or sign.isspace() for sign in token):
+        raise ConfigError(f"{where} has a space, a line's end or a letter beyond ASCII in it: was it copied as it is?")
 
 
 def refuse_unknown(where: str, found: Iterable[str], known: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources import github_rows as rows
-from sources.config import ConfigError, Secret, check_address
+from sources.config import ConfigError, Secret, check_address, check_token
 from sources.cursor import Found, follow
 from sources.github_answer import GithubAnswers
 from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
@@ -55,6 +55,8 @@ class GithubConfig:
 
     def __post_init__(self) -> None:
         check_address("[sources.github]", self.api_url)
+        for key in ("token", "write_token"):
+            check_token(f"[sources.github] {key}", getattr(self, key))
         for name in [*self.repos, *self.pulls]:
             if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
                 raise ConfigError(f"[sources.github] repos: {name!r} is not of the form owner/name")

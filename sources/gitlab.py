@@ -16,7 +16,7 @@ from urllib.parse import quote
 from pendulum import DateTime
 
 from sources import gitlab_rows as rows
-from sources.config import ConfigError, Secret, check_address
+from sources.config import ConfigError, Secret, check_address, check_token
 from sources.cursor import follow
 from sources.gitlab_answer import GitlabAnswers
 from sources.gitlab_tables import TABLES
@@ -52,6 +52,8 @@ class GitlabConfig:
 
     def __post_init__(self) -> None:
         check_address("[sources.gitlab]", self.api_url)
+        for key in ("token", "write_token"):
+            check_token(f"[sources.gitlab] {key}", getattr(self, key))
         for name in self.projects:
             if not (name.isdigit() or "/" in name.strip("/")):
                 raise ConfigError(f"[sources.gitlab] projects: {name!r} is neither group/name nor a number")

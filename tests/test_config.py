@@ -1,13 +1,16 @@
 """Settings: dlt's places, strict names and types."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipelines.settings import configured, data_dir, load
+from pipelines.settings import EmbedConfig, configured, data_dir, load
 from sources.config import ConfigError, Secret, read_settings, section
 from sources.github import GithubConfig
+from sources.gitlab import GitlabConfig
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,18 @@ def test_the_usual_token_is_used_where_ours_is_not_set(folder: Path, monkeypatch
     write(folder, "[sources.github]\nrepos = ['a/b']\napi_url = 'https://github.example.com/api/v3'")
     [elsewhere] = configured(*load(folder, {}))
     assert elsewhere.source.config.token == "", "github.com's token goes to no other host"
+
+
+@pytest.mark.parametrize("token", ["ghp_\u200bx", "ghp_é", "ghp_x\nghp_y", "ghp_x "])
+@pytest.mark.parametrize("make", [
+    lambda secret: GithubConfig(token=secret), lambda secret: GitlabConfig(write_token=secret),
+    lambda secret: EmbedConfig(api_key=secret),
+])  # fmt: skip
+def test_a_token_that_no_header_takes_is_refused_and_not_told(make: Callable[[Secret], Any], token: str) -> None:
+    """Copied with a space of no width, it ended the run in a traceback."""
+    with pytest.raises(ConfigError, match="was it copied as it is") as refused:
+        make(Secret(token))
+    assert "ghp" not in str(refused.value)
 
 
 def test_a_secret_is_not_shown() -> None:
