@@ -126,6 +126,25 @@ def test_runners_that_meet_before_there_is_a_lake_make_one(server: Cluster, tmp_
             assert [each.result() for each in [runners.submit(opened) for _ in range(6)]] == [[(1,)]] * 6
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_runners_of_one_machine_spill_apart(engine: str, server: Cluster, tmp_path: Path) -> None:
+    """DuckDB calls its files the same everywhere: of two that spilled into one directory at once, one was told rows of
+    the other, or both crashed.
+    """
+    used = set()
+    for _ in range(2):
+        home = place(engine, server, tmp_path)
+        with home.destination.looking(home) as connection:
+            connection.execute("SET memory_limit = '32MiB'")
+            connection.execute("CREATE TEMP TABLE much AS SELECT range AS n, repeat('x', 300) FROM range(200_000)")
+            held = connection.execute("SELECT path FROM duckdb_temporary_files()").fetchall()
+            assert held
+            used |= {Path(path).parent for (path,) in held}
+        lake_instance._close()
+        lake_instance._INSTANCES.clear()
+    assert len(used) == 2 and not any(folder.exists() for folder in used)
+
+
 def test_a_second_runner_of_a_shard_is_refused_and_so_is_another_number_of_shards(
     server: Cluster, tmp_path: Path
 ) -> None:

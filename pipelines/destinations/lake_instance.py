@@ -5,13 +5,12 @@ catalog for everything again: 0.2 s each, half a minute in a first run.
 """
 
 import atexit
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from pipelines.destinations.attached import load_extension, postgres_secret, quoted
+from pipelines.destinations.attached import load_extension, postgres_secret, quoted, spilling
 from pipelines.destinations.server import Address
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _one_maker(catalog: Address) -> Iterator[None]:
 def opened(catalog: Address, storage: str) -> "duckdb.DuckDBPyConnection":
     import duckdb
 
-    connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir(), **SPARING})
+    connection = duckdb.connect(config={"temp_directory": spilling(), **SPARING})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")
     attach(connection, catalog, storage, NAME, read_only=False)

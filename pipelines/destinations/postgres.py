@@ -4,13 +4,12 @@ Landed tables are made here before dlt fills them: text that compares by its byt
 can get past, and the indexes that keep a run's cost at what changed.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.destinations.attached import in_memory, load_extension, postgres_secret, quoted
+from pipelines.destinations.attached import in_memory, load_extension, postgres_secret, quoted, spilling
 from pipelines.destinations.on_server import OnServer
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import forget_cursors, shaped
@@ -63,7 +62,7 @@ class Postgres(OnServer):
         with self._attached(home) as connection:
             connection.execute("SET threads = 1")  # beside a run that holds rows: every thread has buffers of its own
             connection.execute("SET memory_limit = '128MiB'")
-            connection.execute(f"SET temp_directory = {quoted(tempfile.gettempdir())}")
+            connection.execute(f"SET temp_directory = {quoted(spilling())}")
             connection.execute("SET preserve_insertion_order = false")
             yield connection
 
