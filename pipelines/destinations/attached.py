@@ -66,8 +66,8 @@ def postgres_secret(connection: "duckdb.DuckDBPyConnection", address: Address) -
 
 
 def spilling() -> str:
-    """Where one instance puts what has no room; DuckDB makes the directory and removes it. The names in it are always the
-    same: two runners that spill into one read each other's rows.
+    """Where one instance puts what has no room; DuckDB makes the directory, and removes it. What lies in it is always
+    called the same: two runners that spill into one read each other's rows.
     """
     return str(Path(tempfile.gettempdir()) / f"earshot-{uuid4().hex}")
 
