@@ -30,6 +30,17 @@ RUNNERS, STEPS, NAMES = 0x65617273, 0x65617274, 0x65617276
 TURNSTILE, ROWS = 0, 1  # of STEPS
 MOST_SHARDS = 1000
 QUERY = ("host", "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout")
+# Of a machine that is gone without a word the server hears nothing: by its own measure it waits two hours for it, and
+# all others for its locks. And who waits its turn, or reads for an hour beside its lock, is not idle.
+ALIVE = """
+SELECT set_config(name, value, false) FROM pg_settings INNER JOIN (VALUES
+    ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+) AS ours (name, value) USING (name)
+"""
+PATIENT = """
+SELECT set_config(name, '0', false) FROM pg_settings
+WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout')
+"""
 HELD = """
 SELECT l.objid, coalesce(a.application_name, 'another runner'), a.backend_start
 FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
@@ -87,11 +98,15 @@ class Address:
     def connect(self, application: str = "earshot") -> Any:
         import psycopg2
 
-        return psycopg2.connect(
+        connection = psycopg2.connect(
             host=self.host, port=self.port, user=self.user, password=str(self.password) or None, dbname=self.database,
             application_name=application[:63], keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
             **{"connect_timeout": "15", **dict(self.query)},
         )  # fmt: skip
+        with connection.cursor() as cursor:
+            cursor.execute(ALIVE)
+        connection.commit()
+        return connection
 
 
 @dataclass
@@ -113,6 +128,7 @@ class Server:
         guard.autocommit = True
         try:
             with guard.cursor() as cursor:
+                cursor.execute(PATIENT)
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", (STEPS, TURNSTILE))  # one at the door at a time
                 self._refuse_others(cursor, shard)
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", (RUNNERS, shard.of * MOST_SHARDS + shard.number))
