@@ -76,6 +76,7 @@ class DuckLake(OnServer):
                 lake.execute("RESET GLOBAL memory_limit")
             lake.begin()
             yield cast("duckdb.DuckDBPyConnection", _Whole(lake))
+            self.server.confirm()
             lake.commit()
 
     def publish(self, home: "Home") -> int:

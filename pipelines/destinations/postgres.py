@@ -81,6 +81,7 @@ class Postgres(OnServer):
             yield session
             for statement in _model_indexes():
                 session.execute(statement)
+            self.server.confirm()
             session.commit()
 
     def publish(self, home: "Home") -> int:

@@ -152,9 +152,7 @@ class Server:
             with self.guard.cursor() as cursor:
                 cursor.execute(f"SELECT pg_advisory_lock{shared}(%s, %s)", (STEPS, ROWS))
         except psycopg2.Error as error:
-            raise LandingError(
-                f"the connection to {self.address} is gone, and our place with it: {_first(error)}"
-            ) from None
+            raise self._gone(error) from None
         try:
             yield
         finally:
@@ -163,6 +161,17 @@ class Server:
                     cursor.execute(f"SELECT pg_advisory_unlock{shared}(%s, %s)", (STEPS, ROWS))
             except psycopg2.Error:
                 self.guard.close()  # the lock went with the connection
+
+    def confirm(self) -> None:
+        """The lock was ours until now: what was read under it may be committed."""
+        import psycopg2
+
+        if self.guard is not None:
+            try:
+                with self.guard.cursor() as cursor:
+                    cursor.execute("SELECT 1")
+            except psycopg2.Error as error:
+                raise self._gone(error) from None
 
     @contextmanager
     def claim(self, name: str) -> Iterator[bool]:
@@ -182,6 +191,9 @@ class Server:
             yield is_ours
         finally:
             connection.close()
+
+    def _gone(self, error: Exception) -> LandingError:
+        return LandingError(f"the connection to {self.address} is gone, and our place with it: {_first(error)}")
 
     def _refuse_others(self, cursor: Any, shard: Shard) -> None:
         cursor.execute(HELD, (RUNNERS,))
