@@ -11,6 +11,7 @@ import pytest
 
 from pipelines import mirror
 from pipelines.demo import demo_sources
+from pipelines.documents import index_all
 from pipelines.sharding import Shard
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
@@ -90,3 +91,23 @@ def test_who_waits_for_a_table_of_another_shape_finds_its_rows(
     with home.destination.looking(home) as connection:
         columns = [row[0] for row in connection.execute("DESCRIBE feedback.events").fetchall()]
     assert "body" in columns and "of_old" not in columns
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_documents_stay_until_they_are_made_again(engine: str, server: Cluster, tmp_path: Path) -> None:
+    """They are made after the rebuild was committed, or by a later run. Till then there were none, and `earshot index`
+    emptied the full text.
+    """
+    home = place(engine, server, tmp_path)
+    run(home)
+    before, reader = counted(home), Home(tmp_path / "reader", same_place(home, Shard()).destination)
+    assert index_all(reader) > 100
+    with home.destination.building(home, {}) as connection:
+        connection.execute("UPDATE feedback.documents SET parent_key = 'of nobody' WHERE number = 1")
+    run(home, authors=["maya"], docs=False)
+    assert counted(home) == before and index_all(reader) == 0
+    run(home)
+    assert counted(home) == before
+    with home.destination.looking(home) as connection:
+        left = connection.execute("SELECT count(*) FROM feedback.documents WHERE parent_key = 'of nobody'").fetchone()
+    assert left == (0,)
