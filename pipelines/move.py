@@ -17,7 +17,7 @@ from pipelines import control
 from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.destinations.choice import DEFAULT, destination
 from pipelines.destinations.errors import LandingError, Locked, Unavailable
-from pipelines.settings import landed_tables, load
+from pipelines.settings import EarshotConfig, landed_tables, load
 from pipelines.warehouse import Home
 from pipelines.whereabouts import home_of
 from sources.config import ConfigError
@@ -57,7 +57,7 @@ def move(name: str) -> Answer:
     if name == DEFAULT or not ours.warehouse.exists():
         raise ConfigError(f"there is no {ours.warehouse} to be moved" if name != DEFAULT else "it is there already")
     try:
-        told = moved(ours, replace(ours, destination=destination(name, settings, Path.cwd())))
+        told = moved(ours, replace(ours, destination=destination(name, settings, Path.cwd())), config)
     except Locked as error:
         raise Refusal("LOCKED", str(error), "try again when it is done", HELD) from None
     except (LandingError, NotEmpty, Unavailable) as error:
@@ -71,7 +71,7 @@ def move(name: str) -> Answer:
     return Answer(asdict(told), show)
 
 
-def moved(ours: Home, theirs: Home) -> Moved:
+def moved(ours: Home, theirs: Home, config: EarshotConfig) -> Moved:
     """Both are ours alone while it lasts."""
     told = Moved()
     with ExitStack() as held:
@@ -82,7 +82,7 @@ def moved(ours: Home, theirs: Home) -> Moved:
         _rows(ours, theirs, told)
         _cursors(ours, theirs, told)
         _decisions(ours, theirs, told)
-        _build(theirs, told)
+        _build(theirs, told, config)
     return told
 
 
@@ -138,13 +138,18 @@ def _decisions(ours: Home, theirs: Home, told: Moved) -> None:
             told.decisions += len(rows)
 
 
-def _build(theirs: Home, told: Moved) -> None:
-    """So that readers find all of it at once. The next run builds it again only if its settings are others."""
+def _build(theirs: Home, told: Moved, config: EarshotConfig) -> None:
+    """So that readers find all of it at once, by the settings and decisions that hold. The next run builds it again
+    only if its settings are others.
+    """
     from pipelines import mirror, models
+    from pipelines.making import made_of
 
     with theirs.destination.building(theirs, {}) as connection:
-        mirror.prepare(connection, [])
+        mirror.prepare(connection, config.authors, config.command_prefix)
+        mirror.mirror_decisions(connection, theirs)
         models.build(connection, landed_tables(), anew=True, is_shared=theirs.destination.is_shared)
         models.regenerate(connection, landed_tables(), is_shared=theirs.destination.is_shared)
         count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()
         told.events = int(count[0]) if count else 0
+        theirs.destination.remember_made(connection, made_of(config.authors, config.command_prefix))

@@ -9,12 +9,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from pipelines import lifecycle
 from pipelines.ask.acks import acknowledge, acknowledged
 from pipelines.cli import main
 from pipelines.demo import demo_sources
 from pipelines.destinations import ducklake
 from pipelines.move import NotEmpty, moved
 from pipelines.report import Report
+from pipelines.settings import EarshotConfig
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
 from tests.elsewhere import ENGINES, differences, place
@@ -134,7 +136,7 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     assert before
     acknowledge(ours, "bot", [before[0]])
     target = place("postgres" if "Postgres" in type(there.destination).__name__ else "ducklake", server, tmp_path)
-    told = moved(ours, target)
+    told = moved(ours, target, EarshotConfig())
     assert (told.events, told.decisions) == (951, 1) and told.cursors > 40
     assert differences(ours, target, ("feedback.events", "feedback.threads", "feedback.diff_notes")) == {}
     with target.destination.looking(target) as connection:
@@ -144,7 +146,24 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     assert 0 < sum(report.new_events.values()) < 50 and report.sources[0].requests < 20
     assert differences(embedded, target) == {}
     with pytest.raises(NotEmpty, match="holds a warehouse already"):
-        moved(ours, target)
+        moved(ours, target, EarshotConfig())
+
+
+def test_what_moves_is_minded_as_it_was(server: Cluster, tmp_path: Path) -> None:
+    """Whose words count, and what was blocked: till the next run everybody's counted, strangers' commands too. And that
+    run has nothing to build.
+    """
+    ours, authors = Home(tmp_path / "data"), ["maya"]
+    run(ours, 0, authors=authors)
+    with ours.destination.looking(ours) as connection:
+        said = "SELECT parent_key FROM feedback.events WHERE is_actionable ORDER BY parent_key LIMIT 1"
+        (blocked,) = connection.execute(said).fetchone() or ("",)
+    lifecycle.put(ours, blocked, "blocked")
+    run(ours, 0, authors=authors)
+    target = Home(ours.path, place("postgres", server, tmp_path).destination)
+    moved(ours, target, EarshotConfig(authors=authors))
+    assert differences(ours, target, ("feedback.events", "feedback.documents")) == {}
+    assert "models" not in run(target, 0, authors=authors).timings_ms
 
 
 def test_a_lake_is_compacted_after_so_many_changes(
