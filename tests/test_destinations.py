@@ -94,6 +94,13 @@ def test_readers_ask_what_they_ask_of_a_file(ask: Any) -> None:
     assert [row["status"] for row in told["runs"]][:2] == ["done", "done"] and told["events"] == 977
 
 
+def test_an_index_is_made_by_one_at_a_time(ask: Any, tmp_path: Path) -> None:
+    """Two that made it anew wrote one file, and whoever was done first put the other's half in its place."""
+    with Home(tmp_path / "reader").lock_here():
+        assert "another run holds" in ask("index", code=4).output
+    assert json.loads(ask("index", "--json").stdout)["data"]["indexed"] > 100
+
+
 def test_what_lies_there_is_verified(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shadow is a file as ever, what it is compared with lies there."""
     gitlab = [each for each in demo_sources(1) if each.source.name == "gitlab"]
