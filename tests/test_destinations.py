@@ -3,9 +3,11 @@
 import asyncio
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
@@ -14,6 +16,7 @@ from pipelines.ask.acks import acknowledge, acknowledged
 from pipelines.cli import main
 from pipelines.demo import demo_sources
 from pipelines.destinations import ducklake
+from pipelines.destinations.postgres import Postgres
 from pipelines.move import NotEmpty, moved
 from pipelines.report import Report
 from pipelines.settings import EarshotConfig
@@ -35,6 +38,22 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Home:
     for number in (0, 1):
         run(home, number)
     return home
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_how_a_connection_is_to_be_secured_is_minded_by_all_drivers(
+    engine: str, server: Cluster, tmp_path: Path
+) -> None:
+    """This server cannot: whoever reads from it all the same has sent a password in the clear."""
+    address = replace(
+        server.address(server.database()), query=(("sslrootcert", "it's mine \\"), ("sslmode", "require"))
+    )
+    where: Any = ducklake.DuckLake(address, f"{tmp_path}/") if engine == "ducklake" else Postgres(address)
+    with (
+        pytest.raises(duckdb.IOException, match="does not support SSL, but SSL was required"),
+        where.published(Home(tmp_path / "data", where)),
+    ):
+        pass
 
 
 @pytest.fixture(scope="module", params=ENGINES)

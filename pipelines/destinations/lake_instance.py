@@ -48,8 +48,8 @@ def attach(
     secret = postgres_secret(connection, catalog)
     parameters = f"MAP {{'TYPE': 'postgres', 'SECRET': '{secret}'}}"
     connection.execute(
-        f"CREATE OR REPLACE SECRET earshot_lake (TYPE ducklake, METADATA_PATH '', DATA_PATH {quoted(storage)},"
-        f" METADATA_SCHEMA '{NAME}', METADATA_PARAMETERS {parameters})"
+        f"CREATE OR REPLACE SECRET earshot_lake (TYPE ducklake, METADATA_PATH {quoted(catalog.more)},"
+        f" DATA_PATH {quoted(storage)}, METADATA_SCHEMA '{NAME}', METADATA_PARAMETERS {parameters})"
     )
     attached = f"ATTACH 'ducklake:earshot_lake' AS {name}{' (READ_ONLY)' if read_only else ''}"
     with nullcontext() if read_only else _one_maker(catalog):

@@ -100,10 +100,9 @@ class Postgres(OnServer):
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         load_extension(connection, "postgres_scanner")
-        more = " ".join(f"{key}={value}" for key, value in self.address.query)
         secret = postgres_secret(connection, self.address)
         mode = ", READ_ONLY" if read_only else ""
-        connection.execute(f"ATTACH '{more}' AS {name} (TYPE postgres, SECRET {secret}{mode})")
+        connection.execute(f"ATTACH {quoted(self.address.more)} AS {name} (TYPE postgres, SECRET {secret}{mode})")
 
     def told(self, home: "Home") -> str:
         return str(self.address)

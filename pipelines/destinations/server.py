@@ -89,6 +89,12 @@ class Address:
         place = f"{'' if host else self.host}:{self.port}"
         return Secret(f"postgresql://{who}@{place}/{quote(self.database, safe='')}{f'?{query}' if query else ''}")
 
+    @property
+    def more(self) -> str:
+        """What else was set, e.g. how the connection is secured, as libpq reads it."""
+        escaped = ((name, value.replace("\\", "\\\\").replace("'", "\\'")) for name, value in self.query)
+        return " ".join(f"{name}='{value}'" for name, value in escaped)
+
     def safe(self, text: str) -> str:
         """Somebody else's error message, without the password in any spelling."""
         for spelt in {str(self.password), quote(self.password, safe=""), quote(self.password)} - {""}:
