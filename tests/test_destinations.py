@@ -56,6 +56,13 @@ def test_how_a_connection_is_to_be_secured_is_minded_by_all_drivers(
         pass
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_before_the_first_run_there_is_nothing_to_read(engine: str, server: Cluster, tmp_path: Path) -> None:
+    home = place(engine, server, tmp_path)
+    with home.destination.published(home) as connection:
+        assert connection is None
+
+
 @pytest.fixture(scope="module", params=ENGINES)
 def there(request: pytest.FixtureRequest, server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Home:
     """After two runs."""
