@@ -25,7 +25,10 @@ RUN = Path(__file__).parent.parent / "pipelines" / "run.py"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents")
 MEGABYTE = 2**20
 LONG = os.environ.get("EARSHOT_LONG") == "1"
-CASES = [("postgres", "as it loads"), ("postgres", "before the commit"), ("ducklake", "as it loads")]
+CASES = [
+    ("postgres", "as it loads"), ("postgres", "before the commit"), ("postgres", "before what was decided"),
+    ("ducklake", "as it loads"),
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +105,7 @@ def before_the_commit(home: Home, patch: pytest.MonkeyPatch, strike: Callable[[]
 
 MOMENTS = {
     "as it loads": while_loading, "before the cursors": before("keep_cursors"), "before a build": before("building"),
-    "before the commit": before_the_commit,
+    "before the commit": before_the_commit, "before what was decided": before("control"),
 }  # fmt: skip
 
 
