@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipelines.report import Report
 from pipelines.settings import EarshotConfig
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
+from sources.record import instant
 from tests.elsewhere import ENGINES, differences, place
 from tests.servers import PASSWORD, Cluster
 
@@ -125,6 +127,24 @@ def test_an_index_is_made_by_one_at_a_time(ask: Any, tmp_path: Path) -> None:
     with Home(tmp_path / "reader").lock_here():
         assert "another run holds" in ask("index", code=4).output
     assert json.loads(ask("index", "--json").stdout)["data"]["indexed"] > 100
+
+
+def test_runs_there_are_those_of_the_ledger_that_goes_on(server: Cluster, tmp_path: Path) -> None:
+    """A shard that goes on on another machine counts its runs from 1 again: its first ones were never shown, and told
+    of as if they were those of the machine before.
+    """
+    home = place("postgres", server, tmp_path)
+    for number in (0, 1):
+        run(home, number)
+    other = Home(tmp_path / "elsewhere", home.destination)
+    for _ in range(2):
+        run(other, 1, sweep=True)
+        with other.destination.looking(other) as there, sqlite3.connect(other.control) as ledger:
+            shown = there.execute("SELECT run_id, started_at FROM ops.runs ORDER BY run_id").fetchall()
+            known = ledger.execute("SELECT run_id, started_at FROM runs ORDER BY run_id").fetchall()
+            assert [(id_, instant(at)) for id_, at in known][: len(shown)] == shown and shown
+            asked = there.execute("SELECT DISTINCT run_id FROM ops.requests ORDER BY run_id").fetchall()
+            assert asked == [(id_,) for id_, _ in shown]
 
 
 def test_what_lies_there_is_verified(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
