@@ -31,6 +31,10 @@ __all__ = ["Moved", "NotEmpty", "move", "moved"]
 HELD = 4
 ROOT, CHILD = ("_dlt_load_id", "_dlt_id"), ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 
+COLUMNS = """
+SELECT column_name FROM duckdb_columns() WHERE database_name = 'ours' AND schema_name || '.' || table_name = ?
+"""
+
 
 class NotEmpty(Exception):
     """There is something over there already; two pasts are not to be mixed."""
@@ -52,16 +56,22 @@ def move(name: str) -> Answer:
 
     Then set `[earshot] destination`; the file stays as it is, for as long as you want it.
     """
+    import duckdb
+
     settings, config = load(Path.cwd())
     ours = home_of(Path.cwd(), settings, replace(config, shard=""), named=DEFAULT)
     if name == DEFAULT or not ours.warehouse.exists():
         raise ConfigError(f"there is no {ours.warehouse} to be moved" if name != DEFAULT else "it is there already")
+    theirs = replace(ours, destination=destination(name, settings, Path.cwd()))
     try:
-        told = moved(ours, replace(ours, destination=destination(name, settings, Path.cwd())), config)
+        told = moved(ours, theirs, config)
     except Locked as error:
         raise Refusal("LOCKED", str(error), "try again when it is done", HELD) from None
     except (LandingError, NotEmpty, Unavailable) as error:
         raise Refusal("FAILED", str(error)) from None
+    except duckdb.Error as error:
+        said = theirs.destination.safe(str(error).splitlines()[0])
+        raise Refusal("FAILED", f"not moved: {said:.300}", "begin it again; the file is as it was") from None
 
     def show(console: "Console") -> None:
         rows = f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors"
@@ -98,7 +108,9 @@ def _rows(ours: Home, theirs: Home, told: Moved) -> None:
         theirs.destination.attach(connection, theirs, "theirs", read_only=False)
         connection.begin()
         for name, table in _landed():
-            held = {row[0] for row in connection.execute(f"DESCRIBE ours.{name}").fetchall()}
+            held = {row[0] for row in connection.execute(COLUMNS, [name]).fetchall()}
+            if not held:  # of an earlier version, or a first run that was ended
+                continue
             columns = ", ".join(c for c in [*table.columns, *(CHILD if "__" in name else ROOT)] if c in held)
             connection.execute(f"DELETE FROM theirs.{name}")  # of a move that got this far and no further
             connection.execute(f"INSERT INTO theirs.{name} ({columns}) SELECT {columns} FROM ours.{name}")

@@ -202,6 +202,29 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
         moved(ours, target, EarshotConfig())
 
 
+def test_a_file_of_an_earlier_version_moves_and_a_lost_server_is_told_in_one_line(
+    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not read in its time is not there to be moved; and what fails midway is no traceback."""
+    monkeypatch.chdir(tmp_path)
+    database = server.database()
+    monkeypatch.setenv("EARSHOT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("DESTINATION__POSTGRES__CREDENTIALS", server.url(database))
+    run(Home(tmp_path / "data"), 0)
+    with duckdb.connect(str(tmp_path / "data" / "warehouse.duckdb")) as connection:
+        connection.execute("DROP TABLE github.reviews")
+
+    def lost(*_: Any, **__: Any) -> None:
+        raise duckdb.IOException(f"lost after password={PASSWORD}\nLINE 1")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Postgres, "attach", lost)
+        failed = CliRunner().invoke(main, ["move", "--to", "postgres"])
+    assert failed.exit_code == 1 and "earshot: not moved: lost after password=***\n" in failed.output, failed.output
+    done = CliRunner().invoke(main, ["move", "--to", "postgres"])
+    assert done.exit_code == 0 and "events are there now" in done.output, done.output
+
+
 def test_what_moves_is_minded_as_it_was(server: Cluster, tmp_path: Path) -> None:
     """Whose words count, and what was blocked: till the next run everybody's counted, strangers' commands too. And that
     run has nothing to build.
