@@ -103,8 +103,7 @@ def begun(
 
 def index_all(home: Home) -> int:
     """The full text of all documents that are published, where no run of this machine made it; how many changed."""
-    home.create()
-    with home.destination.published(home) as connection, ThreadPoolExecutor(1) as thread:
+    with home.lock_here(), home.destination.published(home) as connection, ThreadPoolExecutor(1) as thread:
         if connection is None:
             return 0
         try:

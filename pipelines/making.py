@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pipelines.documents import Documented
     from pipelines.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "Making", "Options", "staged"]
+__all__ = ["SPARING", "STATUS", "Making", "Options", "made_of", "staged"]
 
 log = logging.getLogger("earshot.making")
 
@@ -237,12 +237,16 @@ class Making:
         self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
 
     def _settings(self) -> str:
-        asked = sorted(self.options.authors), self.options.command_prefix
-        return fingerprint(models.models_fingerprint(), mirror.TABLES, *asked)
+        return made_of(self.options.authors, self.options.command_prefix)
 
     def _settings_changed(self) -> str | None:
         now = self._settings()
         return now if now != self.home.destination.made_with(self.home, self.ledger) else None
+
+
+def made_of(authors: Sequence[str], prefix: str) -> str:
+    """The models, and the settings that they mind."""
+    return fingerprint(models.models_fingerprint(), mirror.TABLES, sorted(authors), prefix)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from pipelines.destinations.control import Control
 from pipelines.ledger import Ledger
 from pipelines.sharding import ALONE
 from pipelines.warehouse import Home
+from sources.record import instant
 
 __all__ = ["TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare", "put_cursors"]
 
@@ -76,12 +77,12 @@ def mirror(
     connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int, shard: str = ALONE
 ) -> None:
     """As of this publish; the run that publishes is shown as it will end unless publishing itself fails."""
-    first = past.folded_before(ledger)
+    first, is_its_own = past.folded_before(ledger), _is_of(connection, ledger, shard)
     for table, quiet in past.QUIET.items():
         known = connection.execute(
             f"SELECT coalesce(max(run_id), 0) FROM ops.{table} WHERE shard = ?", [shard]
         ).fetchone()
-        since = known[0] if known else 0  # the last mirrored run was still running then
+        since = known[0] if known and is_its_own else 0  # the last mirrored run was still running then
         again = f"run_id >= ? OR run_id = {past.EARLIER}"
         connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND ({again} OR {quiet})", [shard, since, first])
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE {again}", (since,)), shard)
@@ -92,6 +93,14 @@ def mirror(
     for table in WHOLE:
         connection.execute(f"DELETE FROM ops.{table} WHERE shard = ?", [shard])
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"), shard)
+
+
+def _is_of(connection: duckdb.DuckDBPyConnection, ledger: Ledger, shard: str) -> bool:
+    """Whether this shard's runs there are this ledger's: one on another machine counts from 1, too."""
+    last = "SELECT run_id, started_at FROM ops.runs WHERE shard = ? ORDER BY run_id DESC LIMIT 1"
+    held = connection.execute(last, [shard]).fetchone()
+    ours = held and ledger.connection.execute("SELECT started_at FROM runs WHERE run_id = ?", held[:1]).fetchone()
+    return bool(held and ours and instant(ours[0]) == held[1])
 
 
 def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, names: Names) -> None:

@@ -62,7 +62,7 @@ def build(
         replaced = 0
         for model in models:
             if model.stage:
-                _put_off(connection, model, anew=anew)
+                _put_off(connection, model, anew=anew, is_shared=is_shared)
             else:
                 replaced += _build_one(connection, model, models, tables, anew=anew, by_row=not is_shared)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
@@ -161,14 +161,28 @@ def check(connection: duckdb.DuckDBPyConnection, model: Model, where: str = "tru
             raise CheckFailed(f"{model.name}: {column} is null")
 
 
-def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool) -> None:
-    """What was touched is due in this model, together with what was due before."""
+def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool, is_shared: bool) -> None:
+    """What was touched is due in this model, together with what was due before.
+
+    Where readers see what is built when it is built, what is in it stays until it is made again.
+    """
     due = "SELECT parent_key FROM dirty"
     if anew:
-        connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS SELECT * FROM ({model.sql}) AS nothing LIMIT 0")
-        _comment(connection, model, "TABLE")
         due = "SELECT parent_key FROM feedback.events UNION SELECT parent_key FROM feedback.parents"
+        columns = f"SELECT * FROM ({model.sql}) AS nothing LIMIT 0"
+        if is_shared and _has_columns(connection, model.name, columns):
+            due += f" UNION SELECT parent_key FROM {model.name}"
+        else:
+            connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS {columns}")
+        _comment(connection, model, "TABLE")
     connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT SELECT parent_key FROM ops.dirty_documents")
+
+
+def _has_columns(connection: duckdb.DuckDBPyConnection, name: str, query: str) -> bool:
+    held = "SELECT column_name FROM information_schema.columns WHERE table_schema = ? AND table_name = ?"
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE columns_only AS {query}")
+    wanted = {row[0] for row in connection.execute("DESCRIBE columns_only").fetchall()}
+    return {column for (column,) in connection.execute(held, name.split(".")).fetchall()} == wanted
 
 
 def _build_one(

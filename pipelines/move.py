@@ -17,7 +17,7 @@ from pipelines import control
 from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.destinations.choice import DEFAULT, destination
 from pipelines.destinations.errors import LandingError, Locked, Unavailable
-from pipelines.settings import landed_tables, load
+from pipelines.settings import EarshotConfig, landed_tables, load
 from pipelines.warehouse import Home
 from pipelines.whereabouts import home_of
 from sources.config import ConfigError
@@ -30,6 +30,10 @@ __all__ = ["Moved", "NotEmpty", "move", "moved"]
 
 HELD = 4
 ROOT, CHILD = ("_dlt_load_id", "_dlt_id"), ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
+
+COLUMNS = """
+SELECT column_name FROM duckdb_columns() WHERE database_name = 'ours' AND schema_name || '.' || table_name = ?
+"""
 
 
 class NotEmpty(Exception):
@@ -52,16 +56,22 @@ def move(name: str) -> Answer:
 
     Then set `[earshot] destination`; the file stays as it is, for as long as you want it.
     """
+    import duckdb
+
     settings, config = load(Path.cwd())
     ours = home_of(Path.cwd(), settings, replace(config, shard=""), named=DEFAULT)
     if name == DEFAULT or not ours.warehouse.exists():
         raise ConfigError(f"there is no {ours.warehouse} to be moved" if name != DEFAULT else "it is there already")
+    theirs = replace(ours, destination=destination(name, settings, Path.cwd()))
     try:
-        told = moved(ours, replace(ours, destination=destination(name, settings, Path.cwd())))
+        told = moved(ours, theirs, config)
     except Locked as error:
         raise Refusal("LOCKED", str(error), "try again when it is done", HELD) from None
     except (LandingError, NotEmpty, Unavailable) as error:
         raise Refusal("FAILED", str(error)) from None
+    except duckdb.Error as error:
+        said = theirs.destination.safe(str(error).splitlines()[0])
+        raise Refusal("FAILED", f"not moved: {said:.300}", "begin it again; the file is as it was") from None
 
     def show(console: "Console") -> None:
         rows = f"{sum(told.rows.values()):,} rows of {len(told.rows)} tables, {told.cursors:,} cursors"
@@ -71,7 +81,7 @@ def move(name: str) -> Answer:
     return Answer(asdict(told), show)
 
 
-def moved(ours: Home, theirs: Home) -> Moved:
+def moved(ours: Home, theirs: Home, config: EarshotConfig) -> Moved:
     """Both are ours alone while it lasts."""
     told = Moved()
     with ExitStack() as held:
@@ -82,7 +92,7 @@ def moved(ours: Home, theirs: Home) -> Moved:
         _rows(ours, theirs, told)
         _cursors(ours, theirs, told)
         _decisions(ours, theirs, told)
-        _build(theirs, told)
+        _build(theirs, told, config)
     return told
 
 
@@ -98,7 +108,9 @@ def _rows(ours: Home, theirs: Home, told: Moved) -> None:
         theirs.destination.attach(connection, theirs, "theirs", read_only=False)
         connection.begin()
         for name, table in _landed():
-            held = {row[0] for row in connection.execute(f"DESCRIBE ours.{name}").fetchall()}
+            held = {row[0] for row in connection.execute(COLUMNS, [name]).fetchall()}
+            if not held:  # of an earlier version, or a first run that was ended
+                continue
             columns = ", ".join(c for c in [*table.columns, *(CHILD if "__" in name else ROOT)] if c in held)
             connection.execute(f"DELETE FROM theirs.{name}")  # of a move that got this far and no further
             connection.execute(f"INSERT INTO theirs.{name} ({columns}) SELECT {columns} FROM ours.{name}")
@@ -138,13 +150,18 @@ def _decisions(ours: Home, theirs: Home, told: Moved) -> None:
             told.decisions += len(rows)
 
 
-def _build(theirs: Home, told: Moved) -> None:
-    """So that readers find all of it at once. The next run builds it again only if its settings are others."""
+def _build(theirs: Home, told: Moved, config: EarshotConfig) -> None:
+    """So that readers find all of it at once, by the settings and decisions that hold. The next run builds it again
+    only if its settings are others.
+    """
     from pipelines import mirror, models
+    from pipelines.making import made_of
 
     with theirs.destination.building(theirs, {}) as connection:
-        mirror.prepare(connection, [])
+        mirror.prepare(connection, config.authors, config.command_prefix)
+        mirror.mirror_decisions(connection, theirs)
         models.build(connection, landed_tables(), anew=True, is_shared=theirs.destination.is_shared)
         models.regenerate(connection, landed_tables(), is_shared=theirs.destination.is_shared)
         count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()
         told.events = int(count[0]) if count else 0
+        theirs.destination.remember_made(connection, made_of(config.authors, config.command_prefix))

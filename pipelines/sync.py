@@ -22,6 +22,7 @@ import pendulum
 import pyarrow as pa
 
 from pipelines import models, observed, past
+from pipelines.destinations.errors import Unavailable
 from pipelines.intake import Intake
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, Options
@@ -74,7 +75,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
                     lock.close()
                     await making.embed()
                     watch.at("done")
-            except (LandingError, PublishError, models.CheckFailed, duckdb.Error) as error:
+            except (LandingError, PublishError, Unavailable, models.CheckFailed, duckdb.Error) as error:
                 report.error = home.destination.safe(str(error).splitlines()[0])[:300]
             except asyncio.CancelledError:
                 ledger.finish(run_id, "cancelled", 130, phase=watch.phase, seconds=time.monotonic() - started)

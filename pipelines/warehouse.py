@@ -87,7 +87,13 @@ class Home:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Single flight. The kernel drops the lock with its holder, however that ends."""
+        """Single flight, on this machine and wherever others write to the same."""
+        with self.lock_here(), self.destination.single_flight(self):
+            yield
+
+    @contextmanager
+    def lock_here(self) -> Iterator[None]:
+        """Of what lies in this directory. The kernel drops the lock with its holder, however that ends."""
         self.create()
         with open(self.path / "earshot.lock", "a+", encoding="utf-8") as file:
             try:
@@ -97,8 +103,7 @@ class Home:
             file.truncate(0)
             file.write(json.dumps({"pid": os.getpid(), "since": pendulum.now("UTC").to_iso8601_string()}))
             file.flush()
-            with self.destination.single_flight(self):
-                yield
+            yield
 
     def publish(self) -> int | None:
         """Readers see from now on what was built; bytes copied for them, where any were."""

@@ -18,4 +18,5 @@ print(u.unquote(u.urlsplit(os.environ["DESTINATION__POSTGRES__CREDENTIALS"]).pas
 else  # a run holds the lock while it writes: wait for it, an hour at the most
     flock --timeout 3600 "$data/earshot.lock" cp --reflink=auto "$data/warehouse.duckdb" "$folder/"
 fi
-find "$(dirname "$folder")" -mindepth 1 -maxdepth 1 -type d | sort | head -n -7 | xargs -r rm -rf
+find "$(dirname "$folder")" -mindepth 1 -maxdepth 1 -type d -name '????????T??????Z' -print0 |
+    sort -z | head -z -n -7 | xargs -0 -r rm -rf

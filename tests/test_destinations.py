@@ -2,21 +2,28 @@
 
 import asyncio
 import json
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
+from pipelines import lifecycle
 from pipelines.ask.acks import acknowledge, acknowledged
 from pipelines.cli import main
 from pipelines.demo import demo_sources
 from pipelines.destinations import ducklake
+from pipelines.destinations.postgres import Postgres
 from pipelines.move import NotEmpty, moved
 from pipelines.report import Report
+from pipelines.settings import EarshotConfig
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
+from sources.record import instant
 from tests.elsewhere import ENGINES, differences, place
 from tests.servers import PASSWORD, Cluster
 
@@ -33,6 +40,29 @@ def embedded(tmp_path_factory: pytest.TempPathFactory) -> Home:
     for number in (0, 1):
         run(home, number)
     return home
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_how_a_connection_is_to_be_secured_is_minded_by_all_drivers(
+    engine: str, server: Cluster, tmp_path: Path
+) -> None:
+    """This server cannot: whoever reads from it all the same has sent a password in the clear."""
+    address = replace(
+        server.address(server.database()), query=(("sslrootcert", "it's mine \\"), ("sslmode", "require"))
+    )
+    where: Any = ducklake.DuckLake(address, f"{tmp_path}/") if engine == "ducklake" else Postgres(address)
+    with (
+        pytest.raises(duckdb.IOException, match="does not support SSL, but SSL was required"),
+        where.published(Home(tmp_path / "data", where)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_before_the_first_run_there_is_nothing_to_read(engine: str, server: Cluster, tmp_path: Path) -> None:
+    home = place(engine, server, tmp_path)
+    with home.destination.published(home) as connection:
+        assert connection is None
 
 
 @pytest.fixture(scope="module", params=ENGINES)
@@ -92,6 +122,31 @@ def test_readers_ask_what_they_ask_of_a_file(ask: Any) -> None:
     assert [row["status"] for row in told["runs"]][:2] == ["done", "done"] and told["events"] == 977
 
 
+def test_an_index_is_made_by_one_at_a_time(ask: Any, tmp_path: Path) -> None:
+    """Two that made it anew wrote one file, and whoever was done first put the other's half in its place."""
+    with Home(tmp_path / "reader").lock_here():
+        assert "another run holds" in ask("index", code=4).output
+    assert json.loads(ask("index", "--json").stdout)["data"]["indexed"] > 100
+
+
+def test_runs_there_are_those_of_the_ledger_that_goes_on(server: Cluster, tmp_path: Path) -> None:
+    """A shard that goes on on another machine counts its runs from 1 again: its first ones were never shown, and told
+    of as if they were those of the machine before.
+    """
+    home = place("postgres", server, tmp_path)
+    for number in (0, 1):
+        run(home, number)
+    other = Home(tmp_path / "elsewhere", home.destination)
+    for _ in range(2):
+        run(other, 1, sweep=True)
+        with other.destination.looking(other) as there, sqlite3.connect(other.control) as ledger:
+            shown = there.execute("SELECT run_id, started_at FROM ops.runs ORDER BY run_id").fetchall()
+            known = ledger.execute("SELECT run_id, started_at FROM runs ORDER BY run_id").fetchall()
+            assert [(id_, instant(at)) for id_, at in known][: len(shown)] == shown and shown
+            asked = there.execute("SELECT DISTINCT run_id FROM ops.requests ORDER BY run_id").fetchall()
+            assert asked == [(id_,) for id_, _ in shown]
+
+
 def test_what_lies_there_is_verified(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The shadow is a file as ever, what it is compared with lies there."""
     gitlab = [each for each in demo_sources(1) if each.source.name == "gitlab"]
@@ -134,7 +189,7 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     assert before
     acknowledge(ours, "bot", [before[0]])
     target = place("postgres" if "Postgres" in type(there.destination).__name__ else "ducklake", server, tmp_path)
-    told = moved(ours, target)
+    told = moved(ours, target, EarshotConfig())
     assert (told.events, told.decisions) == (951, 1) and told.cursors > 40
     assert differences(ours, target, ("feedback.events", "feedback.threads", "feedback.diff_notes")) == {}
     with target.destination.looking(target) as connection:
@@ -144,7 +199,47 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     assert 0 < sum(report.new_events.values()) < 50 and report.sources[0].requests < 20
     assert differences(embedded, target) == {}
     with pytest.raises(NotEmpty, match="holds a warehouse already"):
-        moved(ours, target)
+        moved(ours, target, EarshotConfig())
+
+
+def test_a_file_of_an_earlier_version_moves_and_a_lost_server_is_told_in_one_line(
+    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not read in its time is not there to be moved; and what fails midway is no traceback."""
+    monkeypatch.chdir(tmp_path)
+    database = server.database()
+    monkeypatch.setenv("EARSHOT_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("DESTINATION__POSTGRES__CREDENTIALS", server.url(database))
+    run(Home(tmp_path / "data"), 0)
+    with duckdb.connect(str(tmp_path / "data" / "warehouse.duckdb")) as connection:
+        connection.execute("DROP TABLE github.reviews")
+
+    def lost(*_: Any, **__: Any) -> None:
+        raise duckdb.IOException(f"lost after password={PASSWORD}\nLINE 1")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Postgres, "attach", lost)
+        failed = CliRunner().invoke(main, ["move", "--to", "postgres"])
+    assert failed.exit_code == 1 and "earshot: not moved: lost after password=***\n" in failed.output, failed.output
+    done = CliRunner().invoke(main, ["move", "--to", "postgres"])
+    assert done.exit_code == 0 and "events are there now" in done.output, done.output
+
+
+def test_what_moves_is_minded_as_it_was(server: Cluster, tmp_path: Path) -> None:
+    """Whose words count, and what was blocked: till the next run everybody's counted, strangers' commands too. And that
+    run has nothing to build.
+    """
+    ours, authors = Home(tmp_path / "data"), ["maya"]
+    run(ours, 0, authors=authors)
+    with ours.destination.looking(ours) as connection:
+        said = "SELECT parent_key FROM feedback.events WHERE is_actionable ORDER BY parent_key LIMIT 1"
+        (blocked,) = connection.execute(said).fetchone() or ("",)
+    lifecycle.put(ours, blocked, "blocked")
+    run(ours, 0, authors=authors)
+    target = Home(ours.path, place("postgres", server, tmp_path).destination)
+    moved(ours, target, EarshotConfig(authors=authors))
+    assert differences(ours, target, ("feedback.events", "feedback.documents")) == {}
+    assert "models" not in run(target, 0, authors=authors).timings_ms
 
 
 def test_a_lake_is_compacted_after_so_many_changes(

@@ -1,9 +1,14 @@
 """Every recipe is read by the tool it is for, where that is installed; and backup and restore are done once."""
 
 import os
+import runpy
 import shutil
 import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
@@ -66,14 +71,33 @@ def test_jobs_of_github_and_kubernetes_have_every_shard_once() -> None:
     assert job["completions"] == job["parallelism"] == 4
     container = job["template"]["spec"]["containers"][0]
     assert container["securityContext"]["readOnlyRootFilesystem"] and "/4 " in container["args"][0]
+    assert "--no-docs" not in container["args"][0], "then nobody ever makes the documents that earshot index looks for"
+
+
+@pytest.mark.parametrize(("code", "told"), [(0, 0), (3, 0), (4, 4), (1, 1)])
+def test_a_task_of_airflow_ends_as_its_run_did(
+    code: int, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But for 3: what failed then is tried again by the next. Exit 4, to be skipped, came out as a failure."""
+    asked: dict[str, Any] = {}
+    for name in ("airflow", "airflow.providers", "airflow.providers.standard", "airflow.providers.standard.operators"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    bash, sdk = ModuleType("bash"), ModuleType("sdk")
+    bash.BashOperator, sdk.DAG = asked.update, lambda *_, **__: nullcontext()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "airflow.providers.standard.operators.bash", bash)
+    monkeypatch.setitem(sys.modules, "airflow.sdk", sdk)
+    runpy.run_path(str(RECIPES / "airflow_dag.py"))
+    ours = tmp_path / ".venv" / "bin" / "earshot"
+    ours.parent.mkdir(parents=True)
+    ours.write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
+    ours.chmod(0o700)
+    assert subprocess.run(["bash", "-c", asked["bash_command"]], cwd=tmp_path, check=False).returncode == told
 
 
 @pytest.mark.parametrize(("name", "module"), [("airflow_dag.py", "airflow"), ("dagster_definitions.py", "dagster")])
 def test_a_scheduler_loads_its_recipe(name: str, module: str) -> None:
     compile((RECIPES / name).read_text(encoding="utf-8"), name, "exec")
     pytest.importorskip(module, reason=f"{module} is not installed; it was tried by hand")
-    import runpy
-
     found = runpy.run_path(str(RECIPES / name))
     assert found.get("definitions") or found.get("DAG")
 
@@ -112,6 +136,25 @@ def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path
         shutil.copy(file, restored.home.path)
     assert restored.run().exit_code == 0
     assert differences(reader.home, restored.home, SEEN) == {}
+
+
+@pytest.mark.skipif(not shutil.which("sqlite3"), reason="Debian's package `sqlite3` is not installed")
+def test_a_backup_removes_old_backups_and_nothing_else(tmp_path: Path) -> None:
+    """Whatever else lies in that folder, and however it is called."""
+    home, folder = Home(tmp_path / "data"), tmp_path / "my own" / "backups"
+    home.create()
+    home.warehouse.touch()
+    others = [tmp_path / "my", folder / "0 photos"]
+    for other in others:
+        other.mkdir(parents=True)
+    for day in range(1, 9):
+        (folder / f"2026010{day}T030000Z").mkdir()
+    subprocess.run(
+        [str(RECIPES / "backup.sh"), str(folder)], env={**os.environ, "EARSHOT_DATA": str(home.path)}, check=True
+    )
+    assert all(other.exists() for other in others)
+    assert sorted(path.name for path in folder.glob("2026*"))[0] == "20260103T030000Z"
+    assert len(list(folder.glob("2*"))) == 7
 
 
 @pytest.mark.skipif(not shutil.which("pg_dump") or not shutil.which("sqlite3"), reason="pg_dump or sqlite3 is missing")

@@ -126,6 +126,25 @@ def test_runners_that_meet_before_there_is_a_lake_make_one(server: Cluster, tmp_
             assert [each.result() for each in [runners.submit(opened) for _ in range(6)]] == [[(1,)]] * 6
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_runners_of_one_machine_spill_apart(engine: str, server: Cluster, tmp_path: Path) -> None:
+    """DuckDB calls its files the same everywhere: of two that spilled into one directory at once, one was told rows of
+    the other, or both crashed.
+    """
+    used = set()
+    for _ in range(2):
+        home = place(engine, server, tmp_path)
+        with home.destination.looking(home) as connection:
+            connection.execute("SET memory_limit = '32MiB'")
+            connection.execute("CREATE TEMP TABLE much AS SELECT range AS n, repeat('x', 300) FROM range(200_000)")
+            held = connection.execute("SELECT path FROM duckdb_temporary_files()").fetchall()
+            assert held
+            used |= {Path(path).parent for (path,) in held}
+        lake_instance._close()
+        lake_instance._INSTANCES.clear()
+    assert len(used) == 2 and not any(folder.exists() for folder in used)
+
+
 def test_a_second_runner_of_a_shard_is_refused_and_so_is_another_number_of_shards(
     server: Cluster, tmp_path: Path
 ) -> None:
@@ -150,6 +169,43 @@ def test_a_second_runner_of_a_shard_is_refused_and_so_is_another_number_of_shard
     other = same_place(home, Shard(1, 3))
     with other.destination.single_flight(other):
         pass
+
+
+@pytest.mark.parametrize("name", ["statement_timeout", "lock_timeout", "idle_session_timeout"])
+def test_who_waits_its_turn_is_not_cut_off_for_being_idle(name: str, server: Cluster, tmp_path: Path) -> None:
+    """Servers are told to end what idles or takes long. A lock is to idle, and a turn may take long: with it a runner
+    lost its place, or was told that its connection is gone.
+    """
+    database = server.database()
+    server.ask(database, f"ALTER DATABASE {database} SET {name} = '400ms'")
+    homes = [place("postgres", server, tmp_path, database, Shard(number, 2)) for number in (1, 2)]
+    with ExitStack() as held, ThreadPoolExecutor(1) as other:
+        for home in homes:
+            held.enter_context(home.destination.single_flight(home))
+        first, second = (home.destination.server for home in homes)  # type: ignore[attr-defined]
+
+        def waits() -> bool:
+            with second.step(alone=True):
+                return True
+
+        with first.step(alone=True):
+            waiting = other.submit(waits)
+            time.sleep(1)
+        assert waiting.result()
+        with first.step(alone=True):
+            """Its lock was its own all the time, and its place is."""
+
+
+def test_a_machine_that_is_gone_without_a_word_is_missed_within_a_minute(server: Cluster) -> None:
+    """Its locks go with its connections; the server's own measure is two hours, for which all other runners wait."""
+    connection = server.address(server.database()).connect()
+    with connection.cursor() as cursor:
+        told = []
+        for name in ("idle", "interval", "count"):
+            cursor.execute(f"SHOW tcp_keepalives_{name}")
+            told.append(int(cursor.fetchone()[0]))
+    connection.close()
+    assert told[0] + told[1] * told[2] <= 60
 
 
 def test_a_shard_killed_in_its_landing_is_made_up_for_by_the_next_owner(teams: Any, alone: Home) -> None:

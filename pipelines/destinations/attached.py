@@ -4,19 +4,21 @@ DuckDB reaches them with extensions. They come from a package where one is insta
 itself keeps them.
 """
 
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from pipelines.destinations.server import Address
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["extension_file", "in_memory", "load_extension", "postgres_secret", "quoted"]
+__all__ = ["extension_file", "in_memory", "load_extension", "postgres_secret", "quoted", "spilling"]
 
 SECRET = "earshot_server"
 
@@ -61,6 +63,13 @@ def postgres_secret(connection: "duckdb.DuckDBPyConnection", address: Address) -
     parts = ", ".join(f"{name} {quoted(value)}" for name, value in known.items() if value)
     connection.execute(f"CREATE OR REPLACE SECRET {SECRET} (TYPE postgres, {parts})")
     return SECRET
+
+
+def spilling() -> str:
+    """Where one instance puts what has no room; DuckDB makes the directory, and removes it. What lies in it is always
+    called the same: two runners that spill into one read each other's rows.
+    """
+    return str(Path(tempfile.gettempdir()) / f"earshot-{uuid4().hex}")
 
 
 def quoted(text: str) -> str:

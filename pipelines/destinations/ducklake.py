@@ -76,6 +76,7 @@ class DuckLake(OnServer):
                 lake.execute("RESET GLOBAL memory_limit")
             lake.begin()
             yield cast("duckdb.DuckDBPyConnection", _Whole(lake))
+            self.server.confirm()
             lake.commit()
 
     def publish(self, home: "Home") -> int:
@@ -100,15 +101,26 @@ class DuckLake(OnServer):
     @contextmanager
     def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
         with in_memory() as lake:
-            self.attach(lake, home, NAME, read_only=True)
-            lake.execute(f"USE {NAME}")
-            if not lake.execute(BUILT).fetchone():
+            if not self._is_attached(lake, home) or not lake.execute(BUILT).fetchone():
                 yield None
                 return
             lake.execute(f"SET allowed_directories = [{quoted(self.storage)}]")
             lake.execute("SET enable_external_access = false")
             lake.begin()  # one moment, however many questions
             yield lake
+
+    def _is_attached(self, lake: "duckdb.DuckDBPyConnection", home: "Home") -> bool:
+        """For readers; False where nobody has made a lake yet."""
+        import duckdb
+
+        try:
+            self.attach(lake, home, NAME, read_only=True)
+        except duckdb.InvalidInputException as error:
+            if "does not exist" in str(error):
+                return False
+            raise
+        lake.execute(f"USE {NAME}")
+        return True
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         attach(connection, self.catalog, self.storage, name, read_only=read_only)

@@ -5,13 +5,12 @@ catalog for everything again: 0.2 s each, half a minute in a first run.
 """
 
 import atexit
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from pipelines.destinations.attached import load_extension, postgres_secret, quoted
+from pipelines.destinations.attached import load_extension, postgres_secret, quoted, spilling
 from pipelines.destinations.server import Address
 
 if TYPE_CHECKING:
@@ -49,8 +48,8 @@ def attach(
     secret = postgres_secret(connection, catalog)
     parameters = f"MAP {{'TYPE': 'postgres', 'SECRET': '{secret}'}}"
     connection.execute(
-        f"CREATE OR REPLACE SECRET earshot_lake (TYPE ducklake, METADATA_PATH '', DATA_PATH {quoted(storage)},"
-        f" METADATA_SCHEMA '{NAME}', METADATA_PARAMETERS {parameters})"
+        f"CREATE OR REPLACE SECRET earshot_lake (TYPE ducklake, METADATA_PATH {quoted(catalog.more)},"
+        f" DATA_PATH {quoted(storage)}, METADATA_SCHEMA '{NAME}', METADATA_PARAMETERS {parameters})"
     )
     attached = f"ATTACH 'ducklake:earshot_lake' AS {name}{' (READ_ONLY)' if read_only else ''}"
     with nullcontext() if read_only else _one_maker(catalog):
@@ -82,7 +81,7 @@ def _one_maker(catalog: Address) -> Iterator[None]:
 def opened(catalog: Address, storage: str) -> "duckdb.DuckDBPyConnection":
     import duckdb
 
-    connection = duckdb.connect(config={"temp_directory": tempfile.gettempdir(), **SPARING})
+    connection = duckdb.connect(config={"temp_directory": spilling(), **SPARING})
     connection.execute("SET GLOBAL TimeZone = 'UTC'")
     connection.execute("SET enable_progress_bar = false")
     attach(connection, catalog, storage, NAME, read_only=False)

@@ -4,13 +4,12 @@ Landed tables are made here before dlt fills them: text that compares by its byt
 can get past, and the indexes that keep a run's cost at what changed.
 """
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from pipelines.destinations.attached import in_memory, load_extension, postgres_secret, quoted
+from pipelines.destinations.attached import in_memory, load_extension, postgres_secret, quoted, spilling
 from pipelines.destinations.on_server import OnServer
 from pipelines.destinations.server import Address, Server
 from pipelines.destinations.shared import forget_cursors, shaped
@@ -63,7 +62,7 @@ class Postgres(OnServer):
         with self._attached(home) as connection:
             connection.execute("SET threads = 1")  # beside a run that holds rows: every thread has buffers of its own
             connection.execute("SET memory_limit = '128MiB'")
-            connection.execute(f"SET temp_directory = {quoted(tempfile.gettempdir())}")
+            connection.execute(f"SET temp_directory = {quoted(spilling())}")
             connection.execute("SET preserve_insertion_order = false")
             yield connection
 
@@ -82,6 +81,7 @@ class Postgres(OnServer):
             yield session
             for statement in _model_indexes():
                 session.execute(statement)
+            self.server.confirm()
             session.commit()
 
     def publish(self, home: "Home") -> int:
@@ -100,10 +100,9 @@ class Postgres(OnServer):
 
     def attach(self, connection: "duckdb.DuckDBPyConnection", home: "Home", name: str, *, read_only: bool) -> None:
         load_extension(connection, "postgres_scanner")
-        more = " ".join(f"{key}={value}" for key, value in self.address.query)
         secret = postgres_secret(connection, self.address)
         mode = ", READ_ONLY" if read_only else ""
-        connection.execute(f"ATTACH '{more}' AS {name} (TYPE postgres, SECRET {secret}{mode})")
+        connection.execute(f"ATTACH {quoted(self.address.more)} AS {name} (TYPE postgres, SECRET {secret}{mode})")
 
     def told(self, home: "Home") -> str:
         return str(self.address)

@@ -29,6 +29,12 @@ KIND = (
     "SELECT CASE relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END FROM pg_class WHERE oid = to_regclass(%s)"
     " AND relkind IN ('r', 'v')"
 )
+SHAPE = """
+SELECT quote_ident(attname), format_type(atttypid, atttypmod) || coalesce(' COLLATE ' || quote_ident(collname), '')
+FROM pg_attribute LEFT JOIN pg_collation AS c ON c.oid = attcollation AND collname <> 'default'
+WHERE attrelid = CAST(%s AS regclass) AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+SAME_VIEW = "SELECT pg_get_viewdef(CAST(%s AS regclass)) = pg_get_viewdef('pg_temp.wanted'::regclass)"
 KINDS: list[tuple[Callable[[pa.DataType], bool], str]] = [
     (pa.types.is_integer, "BIGINT"), (pa.types.is_floating, "DOUBLE PRECISION"), (pa.types.is_boolean, "BOOLEAN"),
     (pa.types.is_timestamp, "TIMESTAMPTZ"),
@@ -123,8 +129,9 @@ class PostgresSession:
 
     def _execute(self, tree: exp.Expr, values: Values) -> None:
         if isinstance(tree, exp.Create) and tree.args.get("replace"):
-            self._make_room(tree.this.this if isinstance(tree.this, exp.Schema) else tree.this)
             tree.set("replace", False)
+            if self._is_replaced(tree, values):
+                return
         elif isinstance(tree, exp.Describe):
             self._ask(COLUMNS, [tree.this.sql(dialect="postgres")])
             return
@@ -138,12 +145,50 @@ class PostgresSession:
         self._ask(f"SELECT * FROM ({spoken(query)}) AS columns_only LIMIT 0", values)
         return [column[0] for column in self.cursor.description]
 
-    def _make_room(self, table: exp.Expr) -> None:
-        """`OR REPLACE`, for what is a table now and was a view once, too. What stands on it is built after it."""
-        name = table.sql(dialect="postgres")
+    def _is_replaced(self, tree: exp.Create, values: Values) -> bool:
+        """`OR REPLACE`, for what is a table now and was a view once, too; False: there is room for it now.
+
+        Whoever reads goes on with what stood there: in a table made in its place they would find nothing, however old
+        their snapshot is, and till it is committed wait for it. So it is emptied, and filled again.
+        """
+        name = (tree.this.this if isinstance(tree.this, exp.Schema) else tree.this).sql(dialect="postgres")
         self._ask(KIND, [name])
         for (kind,) in self.cursor.fetchall():
-            self._say(f"DROP {kind} {name} CASCADE")
+            if kind == tree.kind and not tree.find(exp.TemporaryProperty):
+                is_done = self._refilled(name, tree, values) if kind == "TABLE" else self._is_same(name, tree, values)
+                if is_done:
+                    return True
+            self._say(f"DROP {kind} {name} CASCADE")  # what stands on it is built after it
+        return False
+
+    def _refilled(self, name: str, tree: exp.Create, values: Values) -> bool:
+        if tree.expression is not None:
+            query = spoken(tree.expression)
+            self._ask(f"CREATE TEMP TABLE wanted AS SELECT * FROM ({query}) AS nothing LIMIT 0", values)
+        else:
+            self._say(f"CREATE TEMP TABLE wanted ({', '.join(map(spoken, tree.this.expressions))})")
+        held, wanted = self._shape(name), self._shape("pg_temp.wanted")
+        self._say("DROP TABLE pg_temp.wanted")
+        for column, _ in held.items() - wanted.items():
+            self._say(f"ALTER TABLE {name} DROP COLUMN {column} CASCADE")
+        for column, kind in wanted.items():
+            if held.get(column) != kind:
+                self._say(f"ALTER TABLE {name} ADD COLUMN {column} {kind}")
+        self._say(f"DELETE FROM {name}")
+        if tree.expression is not None:
+            self._ask(f"INSERT INTO {name} ({', '.join(wanted)}) {query}", values)
+        return True
+
+    def _shape(self, table: str) -> dict[str, str]:
+        self._ask(SHAPE, [table])
+        return dict(self.fetchall())
+
+    def _is_same(self, view: str, tree: exp.Create, values: Values) -> bool:
+        self._ask(f"CREATE TEMP VIEW wanted AS {spoken(tree.expression)}", values)
+        self._ask(SAME_VIEW, [view])
+        (is_same,) = self.fetchall()[0]
+        self._say("DROP VIEW pg_temp.wanted")
+        return bool(is_same)
 
     def _ask(self, sql: str, values: Values) -> None:
         self.cursor = self.connection.cursor()

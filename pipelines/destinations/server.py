@@ -30,6 +30,17 @@ RUNNERS, STEPS, NAMES = 0x65617273, 0x65617274, 0x65617276
 TURNSTILE, ROWS = 0, 1  # of STEPS
 MOST_SHARDS = 1000
 QUERY = ("host", "sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout")
+# Of a machine that is gone without a word the server hears nothing: by its own measure it waits two hours for it, and
+# all others for its locks. And who waits its turn, or reads for an hour beside its lock, is not idle.
+ALIVE = """
+SELECT set_config(name, value, false) FROM pg_settings INNER JOIN (VALUES
+    ('tcp_keepalives_idle', '30'), ('tcp_keepalives_interval', '10'), ('tcp_keepalives_count', '3')
+) AS ours (name, value) USING (name)
+"""
+PATIENT = """
+SELECT set_config(name, '0', false) FROM pg_settings
+WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_session_timeout')
+"""
 HELD = """
 SELECT l.objid, coalesce(a.application_name, 'another runner'), a.backend_start
 FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
@@ -78,6 +89,12 @@ class Address:
         place = f"{'' if host else self.host}:{self.port}"
         return Secret(f"postgresql://{who}@{place}/{quote(self.database, safe='')}{f'?{query}' if query else ''}")
 
+    @property
+    def more(self) -> str:
+        """What else was set, e.g. how the connection is secured, as libpq reads it."""
+        escaped = ((name, value.replace("\\", "\\\\").replace("'", "\\'")) for name, value in self.query)
+        return " ".join(f"{name}='{value}'" for name, value in escaped)
+
     def safe(self, text: str) -> str:
         """Somebody else's error message, without the password in any spelling."""
         for spelt in {str(self.password), quote(self.password, safe=""), quote(self.password)} - {""}:
@@ -87,11 +104,15 @@ class Address:
     def connect(self, application: str = "earshot") -> Any:
         import psycopg2
 
-        return psycopg2.connect(
+        connection = psycopg2.connect(
             host=self.host, port=self.port, user=self.user, password=str(self.password) or None, dbname=self.database,
             application_name=application[:63], keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
             **{"connect_timeout": "15", **dict(self.query)},
         )  # fmt: skip
+        with connection.cursor() as cursor:
+            cursor.execute(ALIVE)
+        connection.commit()
+        return connection
 
 
 @dataclass
@@ -113,6 +134,7 @@ class Server:
         guard.autocommit = True
         try:
             with guard.cursor() as cursor:
+                cursor.execute(PATIENT)
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", (STEPS, TURNSTILE))  # one at the door at a time
                 self._refuse_others(cursor, shard)
                 cursor.execute("SELECT pg_advisory_lock(%s, %s)", (RUNNERS, shard.of * MOST_SHARDS + shard.number))
@@ -136,9 +158,7 @@ class Server:
             with self.guard.cursor() as cursor:
                 cursor.execute(f"SELECT pg_advisory_lock{shared}(%s, %s)", (STEPS, ROWS))
         except psycopg2.Error as error:
-            raise LandingError(
-                f"the connection to {self.address} is gone, and our place with it: {_first(error)}"
-            ) from None
+            raise self._gone(error) from None
         try:
             yield
         finally:
@@ -147,6 +167,17 @@ class Server:
                     cursor.execute(f"SELECT pg_advisory_unlock{shared}(%s, %s)", (STEPS, ROWS))
             except psycopg2.Error:
                 self.guard.close()  # the lock went with the connection
+
+    def confirm(self) -> None:
+        """The lock was ours until now: what was read under it may be committed."""
+        import psycopg2
+
+        if self.guard is not None:
+            try:
+                with self.guard.cursor() as cursor:
+                    cursor.execute("SELECT 1")
+            except psycopg2.Error as error:
+                raise self._gone(error) from None
 
     @contextmanager
     def claim(self, name: str) -> Iterator[bool]:
@@ -166,6 +197,9 @@ class Server:
             yield is_ours
         finally:
             connection.close()
+
+    def _gone(self, error: Exception) -> LandingError:
+        return LandingError(f"the connection to {self.address} is gone, and our place with it: {_first(error)}")
 
     def _refuse_others(self, cursor: Any, shard: Shard) -> None:
         cursor.execute(HELD, (RUNNERS,))

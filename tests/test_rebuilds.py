@@ -1,0 +1,113 @@
+"""Readers of a shared destination while all is built again there: they find what stood there, and are not kept waiting."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import mirror
+from pipelines.demo import demo_sources
+from pipelines.documents import index_all
+from pipelines.sharding import Shard
+from pipelines.sync import Options, sync
+from pipelines.warehouse import Home
+from tests.elsewhere import ENGINES, place, same_place
+from tests.servers import Cluster
+
+COUNTS = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents", "ops.completeness")
+
+
+def run(home: Home, **options: Any) -> None:
+    report = asyncio.run(sync(home, demo_sources(0), Options(**options)))
+    assert report.exit_code == 0, report.error
+
+
+def counted(home: Home) -> list[Any]:
+    """By a reader of another process."""
+    reader = same_place(home, Shard())
+    with reader.destination.published(reader) as connection:
+        assert connection is not None
+        return [connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in COUNTS]
+
+
+def while_building(patch: pytest.MonkeyPatch, look: Callable[[], None]) -> None:
+    """Everything is built, and nothing committed."""
+    original = mirror.mirror_cursors
+
+    def looked(*args: Any) -> None:
+        original(*args)
+        look()
+
+    patch.setattr(mirror, "mirror_cursors", looked)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_who_reads_while_all_is_built_again_finds_what_stood_there(
+    engine: str, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another setting has all of it built again. Readers waited for the end of it, and then were told that there is
+    nothing: on Postgres a table that was made after one's snapshot is empty.
+    """
+    home, seen = place(engine, server, tmp_path), list[Any]()
+    run(home)
+    before = counted(home)
+    assert all(row > (0,) for row in before)
+    with ThreadPoolExecutor(1) as reader, monkeypatch.context() as patch:
+        while_building(patch, lambda: seen.append(reader.submit(counted, home).result(15)))
+        run(home, authors=["maya"])
+    assert seen == [before] and counted(home) == before
+
+
+def test_who_waits_for_a_table_of_another_shape_finds_its_rows(
+    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upgrade changes columns, for which Postgres has its readers wait."""
+    database, waiting = server.database(), list[Future[Any]]()
+    home = place("postgres", server, tmp_path, database)
+    run(home)
+    before = counted(home)
+    with home.destination.building(home, {}) as connection:
+        connection.execute("ALTER TABLE feedback.events ADD COLUMN of_old TEXT")
+        connection.execute("ALTER TABLE feedback.events DROP COLUMN body CASCADE")
+    tables = COUNTS[:1]
+    monkeypatch.setattr("tests.test_rebuilds.COUNTS", tables)
+    with ThreadPoolExecutor(1) as reader, monkeypatch.context() as patch:
+
+        def wait() -> None:
+            waiting.append(reader.submit(counted, home))
+            deadline = time.monotonic() + 20
+            while not server.ask(database, "SELECT 1 FROM pg_locks WHERE NOT granted") and time.monotonic() < deadline:
+                time.sleep(0.05)
+
+        while_building(patch, wait)
+        run(home, authors=["maya"])
+        assert [each.result(15) for each in waiting] == [before[:1]]
+    monkeypatch.setattr("tests.test_rebuilds.COUNTS", (*tables, "feedback.comments"))
+    assert counted(home) == before[:2]
+    with home.destination.looking(home) as connection:
+        columns = [row[0] for row in connection.execute("DESCRIBE feedback.events").fetchall()]
+    assert "body" in columns and "of_old" not in columns
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_documents_stay_until_they_are_made_again(engine: str, server: Cluster, tmp_path: Path) -> None:
+    """They are made after the rebuild was committed, or by a later run. Till then there were none, and `earshot index`
+    emptied the full text.
+    """
+    home = place(engine, server, tmp_path)
+    run(home)
+    before, reader = counted(home), Home(tmp_path / "reader", same_place(home, Shard()).destination)
+    assert index_all(reader) > 100
+    with home.destination.building(home, {}) as connection:
+        connection.execute("UPDATE feedback.documents SET parent_key = 'of nobody' WHERE number = 1")
+    run(home, authors=["maya"], docs=False)
+    assert counted(home) == before and index_all(reader) == 0
+    run(home)
+    assert counted(home) == before
+    with home.destination.looking(home) as connection:
+        left = connection.execute("SELECT count(*) FROM feedback.documents WHERE parent_key = 'of nobody'").fetchone()
+    assert left == (0,)
