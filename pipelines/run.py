@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 USAGE, LOCKED, CANCELLED = 2, 4, 130
+PASSING = (Locked, LandingError, OSError, sqlite3.Error)  # another run, a database out of reach, a full disk
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,21 @@ def main(verbose: bool, **options: Any) -> None:
         sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen)))
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
-    except OSError as error:
-        sys.exit(screen.failed("FAILED", f"{error.strerror or error}: {error.filename or 'the data directory'}", 1))
-    except sqlite3.Error as error:
-        sys.exit(screen.failed("FAILED", f"the data directory's control.sqlite cannot be used: {error}", 1))
-    except LandingError as error:
-        sys.exit(screen.failed("UNREACHABLE", str(error), 1))
-    except Locked as error:
-        sys.exit(screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED))
+    except PASSING as error:
+        sys.exit(_failed(error, screen))
+
+
+def _failed(error: Exception, screen: Plain) -> int:
+    match error:
+        case Locked():
+            return screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED)
+        case LandingError():
+            return screen.failed("UNREACHABLE", str(error), 1)
+        case OSError():
+            where = error.filename or "the data directory"
+            return screen.failed("FAILED", f"{error.strerror or error}: {where}", 1)
+        case _:
+            return screen.failed("FAILED", f"the data directory's control.sqlite cannot be used: {error}", 1)
 
 
 async def _named(asked: Asked, screen: Plain) -> int:
@@ -165,11 +173,16 @@ async def _runs(asked: Asked, screen: Plain) -> int:
 
             plan(home, [each.source for each in connected], _options(asked, config), as_json=asked.as_json)
             return 0
-        with screen.watching() as watch:
-            report = await sync(home, connected, _options(asked, config), watch)
-        if asked.demo:
-            (home.path / "demo-run").write_text(str(_demo_run(home) + 1), encoding="utf-8")
-        summary(report, home, as_json=asked.as_json, demo=asked.demo)
+        try:
+            with screen.watching() as watch:
+                report = await sync(home, connected, _options(asked, config), watch)
+            if asked.demo:
+                (home.path / "demo-run").write_text(str(_demo_run(home) + 1), encoding="utf-8")
+            summary(report, home, as_json=asked.as_json, demo=asked.demo)
+        except PASSING as error:  # who stays tries again: a surgical run in between is over in seconds
+            if asked.every is None:
+                raise
+            _failed(error, screen)
         if asked.every is None:
             return report.exit_code
         await asyncio.sleep(asked.every)

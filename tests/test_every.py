@@ -1,0 +1,37 @@
+"""`--every`: a run that stays, and what passes by itself does not end it."""
+
+import fcntl
+import signal
+import time
+from pathlib import Path
+
+from tests.story import Project, judge, served, small_world
+
+PATIENCE = 60
+
+
+def until_read(project: Project) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not (
+        project.published.exists() and project.ledger("SELECT count(*) FROM runs WHERE status = 'done'") != [(0,)]
+    ):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_who_stays_tries_again_when_the_lock_is_free(tmp_path: Path) -> None:
+    """Somebody's surgical run has the lock when the next one is due: told in a line, and the one after that reads."""
+    world, _ = small_world()
+    with served(world, tmp_path) as project:
+        project.data.mkdir()
+        with open(project.data / "earshot.lock", "a+") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            process = project.start("--every", "1s")
+            assert process.stderr and "another run holds" in process.stderr.readline()
+            time.sleep(0.5)
+            assert process.poll() is None
+        until_read(project)
+        process.send_signal(signal.SIGTERM)
+        ended = project.ended(process)
+        assert ended.code == 130 and "Traceback" not in ended.said, ended.said
+        judge(project.published, world)
