@@ -11,8 +11,8 @@ from pendulum import DateTime
 from pipelines import lifecycle
 from pipelines.ask import find
 from pipelines.ask.answer import Answer, Refusal, answering
-from pipelines.ask.filters import options
-from pipelines.ask.published import Row, home, published
+from pipelines.ask.filters import options, places
+from pipelines.ask.published import Row, Where, home, published
 from pipelines.ask.shown import SIGNS, line
 
 if TYPE_CHECKING:
@@ -92,12 +92,12 @@ def link(issue: str, change: str, **asked: Any) -> Answer:
     """
     with published() as warehouse:
         row = find.parent(warehouse, "issue", issue, asked)
-        number = change.strip().lstrip("#!")
-        found = warehouse.rows(
-            "SELECT * FROM feedback.parents WHERE source = ? AND scope = ? AND CAST(number AS VARCHAR) = ?"
-            " AND kind IN ('pull_request', 'merge_request')",
-            [row["source"], row["scope"], number],
+        project, number = find.referred(change)
+        where = places(
+            Where.all().given(row["source"], "source = ?").given(row["scope"], "scope = ?"), {"project": project}
         )
+        where.given(number, "number = ?").flag(True, "kind IN ('pull_request', 'merge_request')")
+        found = warehouse.rows(f"SELECT * FROM feedback.parents WHERE {where.sql}", where.values)
     if not found:
         raise Refusal("NOT_FOUND", f"there is no pull or merge request {change} in {line(row['scope_name'])}")
     lifecycle.link(home(), row["parent_key"], found[0]["parent_key"])
