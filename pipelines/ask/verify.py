@@ -12,7 +12,7 @@ import click
 
 from pipelines.ask.answer import Answer, answering
 from pipelines.ask.published import home, published
-from pipelines.ask.shown import line, table
+from pipelines.ask.shown import hanging, line, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,6 +80,7 @@ def show(console: "Console", verdict: "Verdict") -> None:
         console.print()
         console.print(table(["", "where", "kind", ("", {"overflow": "fold", "no_wrap": False})], rows))
     for source, problem in verdict.problems:
-        console.print(f"  ! {line(source)} {line(problem.scope)} {line(problem.surface)}: {line(problem.message)}")
+        where = f"{line(source)} {line(problem.scope)} {line(problem.surface)}"
+        console.print(hanging("  ! ", f"{where}: {line(problem.message)}"))
     if verdict.exit_code == 0:
         console.print("Nothing differs: the warehouse holds all of it, once, in its present words.")
