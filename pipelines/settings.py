@@ -173,10 +173,13 @@ def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES, "bluesky": bluesky_tables.TABLES}
 
 
-def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:
+def usual_token(
+    settings: Settings, name: str, variable: str, address: str, environ: Mapping[str, str] = os.environ
+) -> Settings:
     """The service's usual environment variable, where our key is not set; never for another host than the service's."""
     table = dict(settings.get("sources", {}).get(name, {}))  # type: ignore[attr-defined]
-    if not table.get("token") and not table.get("api_url") and environ.get(variable):
+    is_there = str(table.get("api_url") or address).rstrip("/") == address
+    if not table.get("token") and is_there and environ.get(variable):
         table["token"] = Secret(environ[variable])
     return {**settings, "sources": {**settings.get("sources", {}), name: table}}  # type: ignore[dict-item]
 
@@ -185,11 +188,13 @@ def _source(name: str, settings: Settings) -> Any:
     if name == "github":
         from sources.github import Github, GithubConfig
 
-        return Github(section(usual_token(settings, name, "GITHUB_TOKEN"), f"sources.{name}", GithubConfig))
+        told = usual_token(settings, name, "GITHUB_TOKEN", GithubConfig.api_url)
+        return Github(section(told, f"sources.{name}", GithubConfig))
     if name == "gitlab":
         from sources.gitlab import Gitlab, GitlabConfig
 
-        return Gitlab(section(usual_token(settings, name, "GITLAB_TOKEN"), f"sources.{name}", GitlabConfig))
+        told = usual_token(settings, name, "GITLAB_TOKEN", GitlabConfig.api_url)
+        return Gitlab(section(told, f"sources.{name}", GitlabConfig))
     from sources.bluesky import Bluesky, BlueskyConfig
 
     return Bluesky(section(settings, f"sources.{name}", BlueskyConfig))

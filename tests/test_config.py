@@ -8,6 +8,7 @@ import pytest
 from pipelines.settings import configured, data_dir, load
 from sources.config import ConfigError, Secret, read_settings, section
 from sources.github import GithubConfig
+from sources.gitlab_threads import NO_TOKEN
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,21 @@ def test_the_usual_token_is_used_where_ours_is_not_set(folder: Path, monkeypatch
     write(folder, "[sources.github]\nrepos = ['a/b']")
     [source] = configured(*load(folder, {}))
     assert source.source.config.token == "usual"
+    write(folder, "[sources.github]\nrepos = ['a/b']\napi_url = 'https://api.github.com/'")
+    [named] = configured(*load(folder, {}))
+    assert named.source.config.token == "usual", "the same host, called by its name"
     write(folder, "[sources.github]\nrepos = ['a/b']\napi_url = 'https://github.example.com/api/v3'")
     [elsewhere] = configured(*load(folder, {}))
     assert elsewhere.source.config.token == "", "github.com's token goes to no other host"
+
+
+def test_the_variable_that_is_advised_is_read_for_every_instance(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GitLab's discussions need a token: on an instance of one's own GITLAB_TOKEN would have no effect."""
+    write(folder, "[sources.gitlab]\nprojects = ['a/b']\napi_url = 'https://gitlab.example.com'")
+    advised = next(word for word in str(NO_TOKEN).split() if word.endswith("_TOKEN"))
+    monkeypatch.setenv(advised, "mine")
+    [source] = configured(*load(folder))
+    assert source.source.config.token == "mine"
 
 
 def test_a_secret_is_not_shown() -> None:
