@@ -1,5 +1,6 @@
 """The project's settings, and the one place that knows which sources there are."""
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -33,6 +34,7 @@ __all__ = [
     "usual_token",
 ]
 
+TABLES = ("sources", "earshot", "destination")
 SOURCES = ("github", "gitlab", "bluesky")
 UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
 
@@ -116,6 +118,10 @@ class HttpSource:
 
 def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Settings, EarshotConfig]:
     settings = read_settings(folder / ".dlt", environ)
+    for name in settings:  # what else is there is dlt's
+        near = difflib.get_close_matches(name.casefold(), TABLES, n=1, cutoff=0.8)
+        if near and name not in TABLES:
+            raise ConfigError(f"[{name}]: unknown table; did you mean [{near[0]}]?")
     named = settings.get("sources", {})
     if isinstance(named, dict):
         refuse_unknown("[sources]", named, SOURCES)

@@ -63,6 +63,19 @@ def test_a_misspelt_source_is_refused(folder: Path) -> None:
         load(folder, {})
 
 
+@pytest.mark.parametrize("name", ["source", "Sources", "earshott", "destinations"])
+def test_a_misspelt_table_is_refused(folder: Path, name: str) -> None:
+    """All that stands in it would be left out; a table of dlt's own is none of ours."""
+    write(folder, f"[{name}.github]\nrepos = ['a/b']")
+    with pytest.raises(ConfigError, match="did you mean"):
+        load(folder, {})
+    write(
+        folder,
+        "[runtime]\nlog_level = 'INFO'\n[load]\nworkers = 2\n[schema]\n[normalize]\n[extract]\n[pipelines]\n[data_writer]",
+    )
+    load(folder, {})
+
+
 @pytest.mark.parametrize(("values", "message"), [
     ({"repos": ["justname"]}, "owner/name"), ({"since": "yesterday"}, "not a date"), ({"overlap_seconds": 0}, "at least 1"),
 ])  # fmt: skip
