@@ -114,7 +114,10 @@ def main(verbose: bool, **options: Any) -> None:
     screen = progress(asked.as_json)
     try:
         asked.check()
-        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen)))
+        code = _cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen))
+        if code == CANCELLED:
+            screen.failed("CANCELLED", "cancelled; the next run reads what is missing", CANCELLED)
+        sys.exit(code)
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
     except PASSING as error:

@@ -1,9 +1,13 @@
-"""`--every`: a run that stays, and what passes by itself does not end it."""
+"""`--every`: a run that stays, and what passes by itself does not end it; and how it is stopped."""
 
 import fcntl
 import signal
 import time
 from pathlib import Path
+from subprocess import Popen
+
+import orjson
+import pytest
 
 from tests.story import Project, judge, served, small_world
 
@@ -35,3 +39,18 @@ def test_who_stays_tries_again_when_the_lock_is_free(tmp_path: Path) -> None:
         ended = project.ended(process)
         assert ended.code == 130 and "Traceback" not in ended.said, ended.said
         judge(project.published, world)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_stop_is_told_like_everything(tmp_path: Path, options: tuple[str, ...]) -> None:
+    """On Ctrl-C a person reads a line and a program the envelope: no program is left with no answer at all."""
+    world, _ = small_world()
+    with served(world, tmp_path) as project:
+        process: list[Popen[str]] = []
+        project.app.switches.before = lambda _: process[0].send_signal(signal.SIGINT)
+        process.append(project.start(*options))
+        ended = project.ended(process[0])
+        assert ended.code == 130 and ended.said.count("cancelled") == 1, ended.said
+        if options:
+            told = orjson.loads(ended.out)
+            assert (told["ok"], told["error"]["code"], told["meta"]["exit_code"]) == (False, "CANCELLED", 130)
