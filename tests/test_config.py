@@ -132,3 +132,15 @@ def test_the_data_directory_comes_from_the_environment_first(folder: Path) -> No
     write(folder, "[earshot]\ndata_dir = 'warehouse'")
     assert data_dir(folder, {}) == folder / "warehouse"
     assert data_dir(folder, {"EARSHOT_DATA": "/tmp/elsewhere"}) == Path("/tmp/elsewhere")
+
+
+def test_dlts_own_command_finds_a_project_without_a_table_of_ours(folder: Path) -> None:
+    """`dlt pipeline earshot_github info`, as a run advises it: also where the configuration names sources alone."""
+    from pipelines.dlt_home import plug_run_context
+
+    write(folder, "[sources.github]\nrepos = ['a/b']")
+    assert plug_run_context(str(folder), None) is None, "nobody's, or another project of dlt's"
+    (folder / "data" / "dlt").mkdir(parents=True)
+    (folder / "data" / "control.sqlite").touch()
+    found = plug_run_context(str(folder), None)
+    assert found and found.get_data_entity("pipelines") == str(folder / "data" / "dlt")
