@@ -20,7 +20,7 @@ from pipelines.cli import Told
 from pipelines.screen import Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
-from pipelines.whereabouts import home_of
+from pipelines.whereabouts import DEMO_RUN, home_of, real
 from sources.config import ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ async def _runs(asked: Asked, screen: Plain) -> int:
             with screen.watching() as watch:
                 report = await sync(home, connected, _options(asked, config), watch)
             if asked.demo:
-                (home.path / "demo-run").write_text(str(_demo_run(home) + 1), encoding="utf-8")
+                (home.path / DEMO_RUN).write_text(str(_demo_run(home) + 1), encoding="utf-8")
             summary(report, home, as_json=asked.as_json, demo=asked.demo)
         except PASSING as error:  # who stays tries again: a surgical run in between is over in seconds
             if asked.every is None:
@@ -242,12 +242,13 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
 
 
 def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> Home:
-    return home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
+    home = home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
+    return home if asked.demo else real(home)
 
 
 def _demo_run(home: Home) -> int:
     with contextlib.suppress(OSError, ValueError):
-        return int((home.path / "demo-run").read_text(encoding="utf-8"))
+        return int((home.path / DEMO_RUN).read_text(encoding="utf-8"))
     return 0
 
 

@@ -14,6 +14,7 @@ from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.ask.filters import options, places
 from pipelines.ask.published import Row, Where, home, published
 from pipelines.ask.shown import SIGNS, line
+from pipelines.whereabouts import real
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,6 +133,7 @@ def _read_anew(row: Row, noun: str) -> str | None:
     from pipelines.surgical import operate
     from sources.target import Target
 
+    real(home())
     found, config = settings.load(Path.cwd())
     connected = settings.configured(found, config, (row["source"],))[0]
     backfill = timedelta(hours=config.safe_backfill_hours)

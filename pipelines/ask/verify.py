@@ -40,10 +40,11 @@ def verify(sources: tuple[str, ...]) -> Answer:
     from pipelines.settings import configured, load
     from pipelines.shadow import verify as compare
     from pipelines.sync import Options
+    from pipelines.whereabouts import real
 
     settings, config = load(Path.cwd())
     with _quiet():
-        verdict = compare(place, configured(settings, config, sources), Options(keep_payloads=False))
+        verdict = compare(real(place), configured(settings, config, sources), Options(keep_payloads=False))
     data = {
         "utterances": verdict.read, "requests": verdict.requests,
         "differences": [asdict(each) for each in verdict.differences],
