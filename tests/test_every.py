@@ -1,14 +1,18 @@
-"""`--every`: a run that stays, and what passes by itself does not end it; and how it is stopped."""
+"""`--every`: a run that stays, and what passes by itself does not end it; how it is stopped, and watched."""
 
 import fcntl
 import signal
 import time
 from pathlib import Path
 from subprocess import Popen
+from types import SimpleNamespace
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from pipelines import screen
+from pipelines.report import Watch
 from tests.story import Project, judge, served, small_world
 
 PATIENCE = 60
@@ -54,3 +58,13 @@ def test_a_stop_is_told_like_everything(tmp_path: Path, options: tuple[str, ...]
         if options:
             told = orjson.loads(ended.out)
             assert (told["ok"], told["error"]["code"], told["meta"]["exit_code"]) == (False, "CANCELLED", 130)
+
+
+def test_what_is_watched_fits_a_terminal() -> None:
+    """A first read of everything, at 80 columns: no line is broken in two, eight times a second."""
+    reading = SimpleNamespace(tallies={"posts": SimpleNamespace(requests=123_456, fetched=12_345_678)})
+    names = ("github", "gitlab", "bluesky")
+    watch = Watch("settling", dict.fromkeys(names, cast(Any, reading)), dict.fromkeys(names, 12_345_678))
+    lines = screen._lines(watch, 86_400).splitlines()
+    assert [line.split()[0].strip(":") for line in lines] == ["settling", *names]
+    assert max(map(len, lines)) <= 80
