@@ -10,6 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from pipelines.destinations.postgres import Postgres
+from pipelines.ledger import Ledger
 from pipelines.run import main
 from pipelines.sharding import Shard
 from pipelines.warehouse import Home
@@ -112,6 +113,22 @@ def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path
         shutil.copy(file, restored.home.path)
     assert restored.run().exit_code == 0
     assert differences(reader.home, restored.home, SEEN) == {}
+
+
+@pytest.mark.skipif(not shutil.which("sqlite3"), reason="Debian's package `sqlite3` is not installed")
+def test_a_backup_removes_old_ones_of_its_own_alone(tmp_path: Path) -> None:
+    """Whatever else lies in the folder, or is called as a part of its path is, stays."""
+    home = Home(tmp_path / "data")
+    home.create()
+    with Ledger.open(home.control):
+        home.warehouse.touch()
+    kept = [tmp_path / "my", *(tmp_path / "my backups" / name for name in ("0 photos", "1", "2", "3"))]
+    old = [tmp_path / "my backups" / f"2026010{day}T030000Z" for day in range(1, 9)]
+    for path in (*kept, *old):
+        path.mkdir(parents=True)
+    backed_up(home, tmp_path / "my backups")
+    assert all(path.is_dir() for path in kept)
+    assert [path.exists() for path in old] == [False] * 2 + [True] * 6
 
 
 @pytest.mark.skipif(not shutil.which("pg_dump") or not shutil.which("sqlite3"), reason="pg_dump or sqlite3 is missing")
