@@ -43,6 +43,22 @@ def test_the_crontab_is_one() -> None:
     assert subprocess.run(["bash", "-n", "-c", command], check=False).returncode == 0
 
 
+@pytest.mark.parametrize(("code", "mailed"), [(0, ""), (4, ""), (3, "x\n"), (1, "x\n")])
+def test_cron_mails_what_does_not_end_well(tmp_path: Path, code: int, mailed: str) -> None:
+    """From the very first run on, when there is no data directory to hold the log; another run at work is no mail."""
+    program = tmp_path / "earshot" / ".venv" / "bin" / "earshot"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho x\nexit {code}\n")
+    program.chmod(0o700)
+    line = next(line for line in (RECIPES / "crontab").read_text().splitlines() if "earshot sync" in line)
+    command = line.split(None, 5)[5]
+    told = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, env={**os.environ, "HOME": str(tmp_path)}
+    )
+    assert told.stdout + told.stderr == mailed
+    assert (tmp_path / "earshot" / "data" / "cron.log").read_text() == "x\n"
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_the_unit_is_understood_and_hardly_exposed(tmp_path: Path) -> None:
     """All that systemd has to say is that nothing is installed here; its own mark for exposure is below 2 of 10."""
