@@ -1,9 +1,14 @@
 """Every recipe is read by the tool it is for, where that is installed; and backup and restore are done once."""
 
 import os
+import runpy
 import shutil
 import subprocess
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import yaml
@@ -85,12 +90,26 @@ def test_jobs_of_github_and_kubernetes_have_every_shard_once() -> None:
     assert container["securityContext"]["readOnlyRootFilesystem"] and "/4 " in container["args"][0]
 
 
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (1, 1), (3, 0), (4, 4)])
+def test_airflow_is_told_what_it_skips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, ends: int) -> None:
+    """A part that failed is none of a task; that somebody else is at it arrives as the 4 that is a skip."""
+    tasks: list[dict[str, Any]] = []
+    operators = SimpleNamespace(BashOperator=lambda **task: tasks.append(task))
+    sdk = SimpleNamespace(DAG=lambda *_, **__: nullcontext())
+    monkeypatch.setitem(sys.modules, "airflow.providers.standard.operators.bash", operators)
+    monkeypatch.setitem(sys.modules, "airflow.sdk", sdk)
+    runpy.run_path(str(RECIPES / "airflow_dag.py"))
+    assert tasks[3]["skip_on_exit_code"] == 4 and "--shard 4/4 " in tasks[3]["bash_command"]
+    command = tasks[3]["bash_command"].replace(
+        ".venv/bin/earshot sync", f"exit_{code}() {{ return {code}; }}; exit_{code}"
+    )
+    assert subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False).returncode == ends
+
+
 @pytest.mark.parametrize(("name", "module"), [("airflow_dag.py", "airflow"), ("dagster_definitions.py", "dagster")])
 def test_a_scheduler_loads_its_recipe(name: str, module: str) -> None:
     compile((RECIPES / name).read_text(encoding="utf-8"), name, "exec")
     pytest.importorskip(module, reason=f"{module} is not installed; it was tried by hand")
-    import runpy
-
     found = runpy.run_path(str(RECIPES / name))
     assert found.get("definitions") or found.get("DAG")
 
