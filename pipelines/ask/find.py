@@ -25,8 +25,9 @@ def referred(reference: str) -> tuple[str | None, int]:
 def parent(warehouse: Published, noun: str, reference: str, asked: dict[str, Any]) -> Row:
     kind, one, _ = NOUNS[noun]
     project, number = referred(reference)
-    asked = {**asked, "project": asked.get("project") or project}
     where = places(Where.all().given(kind, "kind = ?").given(number, "number = ?"), asked)
+    where = places(where, {"project": project})  # `console!847 -p charts` is neither: an answer would go astray
+    asked = {**asked, "project": asked.get("project") or project}
     rows = warehouse.rows(
         f"SELECT * FROM feedback.parents WHERE {where.sql} ORDER BY source, scope_name, scope", where.values
     )
