@@ -151,7 +151,7 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
     """The sources that have something to read, or those named (which then must have)."""
     known_sources(names)
     found = []
-    for name in names or SOURCES:
+    for name in dict.fromkeys(names or SOURCES):  # each once, however often it is named
         source = _source(name, settings)
         if source.scopes():
             found.append(HttpSource(source, config))

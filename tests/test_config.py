@@ -98,6 +98,13 @@ def test_nothing_configured_says_what_to_do_next(folder: Path) -> None:
         configured(settings, config)
 
 
+def test_a_source_named_twice_is_read_once(folder: Path) -> None:
+    """Side by side they would be two writers of one state."""
+    write(folder, "[sources.github]\nrepos = ['a/b']")
+    settings, config = load(folder, {})
+    assert len(configured(settings, config, ("github", "github"))) == 1
+
+
 def test_the_usual_token_is_used_where_ours_is_not_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """GITHUB_TOKEN, as every other tool takes it."""
     monkeypatch.setenv("GITHUB_TOKEN", "usual")
