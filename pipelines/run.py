@@ -120,6 +120,8 @@ def main(verbose: bool, **options: Any) -> None:
         sys.exit(code)
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
+    except BrokenPipeError:  # whoever read on has gone: click ends it without a word
+        raise
     except PASSING as error:
         sys.exit(_failed(error, screen))
 
@@ -179,15 +181,17 @@ async def _runs(asked: Asked, screen: Plain) -> int:
         try:
             with screen.watching() as watch:
                 report = await sync(home, connected, _options(asked, config), watch)
-            if asked.demo:
-                (home.path / DEMO_RUN).write_text(str(_demo_run(home) + 1), encoding="utf-8")
-            summary(report, home, as_json=asked.as_json, demo=asked.demo)
         except PASSING as error:  # who stays tries again: a surgical run in between is over in seconds
             if asked.every is None:
                 raise
             _failed(error, screen)
-        if asked.every is None:
-            return report.exit_code
+        else:
+            if asked.demo:
+                (home.path / DEMO_RUN).write_text(str(_demo_run(home) + 1), encoding="utf-8")
+            summary(report, home, as_json=asked.as_json, demo=asked.demo)
+            sys.stdout.flush()  # a log or a program reads each run when it ends, not when a buffer is full
+            if asked.every is None:
+                return report.exit_code
         await asyncio.sleep(asked.every)
 
 

@@ -2,6 +2,7 @@
 
 import fcntl
 import signal
+import threading
 import time
 from pathlib import Path
 from subprocess import Popen
@@ -15,7 +16,7 @@ from pipelines import screen
 from pipelines.report import Watch
 from tests.story import Project, judge, served, small_world
 
-PATIENCE = 60
+PATIENCE = 30
 
 
 def until_read(project: Project) -> None:
@@ -68,3 +69,32 @@ def test_what_is_watched_fits_a_terminal() -> None:
     lines = screen._lines(watch, 86_400).splitlines()
     assert [line.split()[0].strip(":") for line in lines] == ["settling", *names]
     assert max(map(len, lines)) <= 80
+
+
+def test_who_reads_on_may_go(tmp_path: Path) -> None:
+    """`earshot sync --every 60s | head -1`: with nobody left to tell, it ends, and blames no disk."""
+    world, _ = small_world()
+    with served(world, tmp_path) as project:
+        process = project.start("--every", "1s", PYTHONUNBUFFERED="")
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        try:
+            assert process.wait(PATIENCE) == 1
+            assert "pipe" not in process.stderr.read()
+        finally:
+            process.kill()
+
+
+def test_each_run_is_told_when_it_ends(tmp_path: Path) -> None:
+    """Into a log or a program: the first envelope is there while the run still stays."""
+    world, _ = small_world()
+    with served(world, tmp_path) as project:
+        process = project.start("--every", "1h", "--json", PYTHONUNBUFFERED="")
+        assert process.stdout
+        late = threading.Timer(PATIENCE, process.kill)
+        late.start()
+        told = process.stdout.readline()
+        late.cancel()
+        is_there = process.poll() is None
+        process.kill()
+        assert orjson.loads(told)["ok"] and is_there
