@@ -29,7 +29,8 @@ def target_place(connected: Sequence[Any], wanted: Sequence[Target], project: st
     able = [c for c in connected if kinds <= set(getattr(c.source, "target_kinds", ()))]
     if not able:
         asked = ", ".join(OPTIONS[kind] for kind in sorted(kinds))
-        raise ConfigError(f"no configured source has {asked}" + (" together" if len(kinds) > 1 else ""))
+        names = ", ".join(c.source.name for c in connected)
+        raise ConfigError(f"none of what is to be read ({names}) has {asked}" + (" together" if len(kinds) > 1 else ""))
     if project:
         fits = [(c, place) for c in able for place in matching(c.source, project)]
     else:

@@ -36,6 +36,9 @@ class _EarshotContext(run_context.RunContext):
 
 
 def _is_earshot(folder: Path) -> bool:
+    """By its configuration, or where that names sources alone, by what a run has left in `data/`."""
+    if any((folder / "data" / name / "control.sqlite").is_file() for name in (".", "demo")):
+        return True
     try:
         return "[earshot]" in (folder / ".dlt" / "config.toml").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

@@ -20,7 +20,7 @@ from pipelines.cli import Told
 from pipelines.screen import Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
-from pipelines.whereabouts import home_of
+from pipelines.whereabouts import DEMO_RUN, home_of, real
 from sources.config import ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 USAGE, LOCKED, CANCELLED = 2, 4, 130
+PASSING = (Locked, LandingError, OSError, sqlite3.Error)  # another run, a database out of reach, a full disk
 
 
 @dataclass(frozen=True)
@@ -113,17 +114,29 @@ def main(verbose: bool, **options: Any) -> None:
     screen = progress(asked.as_json)
     try:
         asked.check()
-        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen)))
+        code = _cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen))
+        if code == CANCELLED:
+            screen.failed("CANCELLED", "cancelled; the next run reads what is missing", CANCELLED)
+        sys.exit(code)
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
-    except OSError as error:
-        sys.exit(screen.failed("FAILED", f"{error.strerror or error}: {error.filename or 'the data directory'}", 1))
-    except sqlite3.Error as error:
-        sys.exit(screen.failed("FAILED", f"the data directory's control.sqlite cannot be used: {error}", 1))
-    except LandingError as error:
-        sys.exit(screen.failed("UNREACHABLE", str(error), 1))
-    except Locked as error:
-        sys.exit(screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED))
+    except BrokenPipeError:  # whoever read on has gone: click ends it without a word
+        raise
+    except PASSING as error:
+        sys.exit(_failed(error, screen))
+
+
+def _failed(error: Exception, screen: Plain) -> int:
+    match error:
+        case Locked():
+            return screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED)
+        case LandingError():
+            return screen.failed("UNREACHABLE", str(error), 1)
+        case OSError():
+            where = error.filename or "the data directory"
+            return screen.failed("FAILED", f"{error.strerror or error}: {where}", 1)
+        case _:
+            return screen.failed("FAILED", f"the data directory's control.sqlite cannot be used: {error}", 1)
 
 
 async def _named(asked: Asked, screen: Plain) -> int:
@@ -165,13 +178,20 @@ async def _runs(asked: Asked, screen: Plain) -> int:
 
             plan(home, [each.source for each in connected], _options(asked, config), as_json=asked.as_json)
             return 0
-        with screen.watching() as watch:
-            report = await sync(home, connected, _options(asked, config), watch)
-        if asked.demo:
-            (home.path / "demo-run").write_text(str(_demo_run(home) + 1), encoding="utf-8")
-        summary(report, home, as_json=asked.as_json, demo=asked.demo)
-        if asked.every is None:
-            return report.exit_code
+        try:
+            with screen.watching() as watch:
+                report = await sync(home, connected, _options(asked, config), watch)
+        except PASSING as error:  # who stays tries again: a surgical run in between is over in seconds
+            if asked.every is None:
+                raise
+            _failed(error, screen)
+        else:
+            if asked.demo:
+                (home.path / DEMO_RUN).write_text(str(_demo_run(home) + 1), encoding="utf-8")
+            summary(report, home, as_json=asked.as_json, demo=asked.demo)
+            sys.stdout.flush()  # a log or a program reads each run when it ends, not when a buffer is full
+            if asked.every is None:
+                return report.exit_code
         await asyncio.sleep(asked.every)
 
 
@@ -226,12 +246,13 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
 
 
 def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> Home:
-    return home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
+    home = home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
+    return home if asked.demo else real(home)
 
 
 def _demo_run(home: Home) -> int:
     with contextlib.suppress(OSError, ValueError):
-        return int((home.path / "demo-run").read_text(encoding="utf-8"))
+        return int((home.path / DEMO_RUN).read_text(encoding="utf-8"))
     return 0
 
 

@@ -55,7 +55,7 @@ class Plain:
 
 
 class Live(Plain):
-    """For terminals: a line that lives while the run does."""
+    """For terminals: lines that live while the run does."""
 
     @contextmanager
     def watching(self) -> Iterator["Watch"]:
@@ -67,7 +67,7 @@ class Live(Plain):
         watch, started = Watch(), time.monotonic()
         with RichLive(
             console=Console(stderr=True), refresh_per_second=8, transient=True,
-            get_renderable=lambda: _line(watch, time.monotonic() - started),
+            get_renderable=lambda: _lines(watch, time.monotonic() - started),
         ):  # fmt: skip
             yield watch
 
@@ -141,13 +141,14 @@ def _shown_path(path: Any) -> str:
         return str(path)
 
 
-def _line(watch: "Watch", seconds: float) -> str:
-    parts = []
+def _lines(watch: "Watch", seconds: float) -> str:
+    """One a source: side by side they are too long for a terminal."""
+    lines = [f"{watch.phase} · {seconds:.0f} s"]
     for name, reading in watch.readings.items():
         requests = sum(t.requests for t in reading.tallies.values())
         fetched = sum(t.fetched for t in reading.tallies.values())
-        parts.append(f"{name}: {requests:,} requests, {fetched:,} rows read, {watch.landed.get(name, 0):,} landed")
-    return f"{watch.phase} · {' · '.join(parts) or '…'} · {seconds:.0f} s"
+        lines.append(f"  {name}: {requests:,} requests, {fetched:,} rows read, {watch.landed.get(name, 0):,} landed")
+    return "\n".join(lines)
 
 
 def _data(report: "Report") -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The project's settings, and the one place that knows which sources there are."""
 
+import difflib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -34,6 +35,7 @@ __all__ = [
     "usual_token",
 ]
 
+TABLES = ("sources", "earshot", "destination")
 SOURCES = ("github", "gitlab", "bluesky")
 UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
 
@@ -118,6 +120,10 @@ class HttpSource:
 
 def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Settings, EarshotConfig]:
     settings = read_settings(folder / ".dlt", environ)
+    for name in settings:  # what else is there is dlt's
+        near = difflib.get_close_matches(name.casefold(), TABLES, n=1, cutoff=0.8)
+        if near and name not in TABLES:
+            raise ConfigError(f"[{name}]: unknown table; did you mean [{near[0]}]?")
     named = settings.get("sources", {})
     if isinstance(named, dict):
         refuse_unknown("[sources]", named, SOURCES)
@@ -147,7 +153,7 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
     """The sources that have something to read, or those named (which then must have)."""
     known_sources(names)
     found = []
-    for name in names or SOURCES:
+    for name in dict.fromkeys(names or SOURCES):  # each once, however often it is named
         source = _source(name, settings)
         if source.scopes():
             found.append(HttpSource(source, config))
@@ -175,10 +181,13 @@ def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES, "bluesky": bluesky_tables.TABLES}
 
 
-def usual_token(settings: Settings, name: str, variable: str, environ: Mapping[str, str] = os.environ) -> Settings:
+def usual_token(
+    settings: Settings, name: str, variable: str, address: str, environ: Mapping[str, str] = os.environ
+) -> Settings:
     """The service's usual environment variable, where our key is not set; never for another host than the service's."""
     table = dict(settings.get("sources", {}).get(name, {}))  # type: ignore[attr-defined]
-    if not table.get("token") and not table.get("api_url") and environ.get(variable):
+    is_there = str(table.get("api_url") or address).rstrip("/") == address
+    if not table.get("token") and is_there and environ.get(variable):
         table["token"] = Secret(environ[variable])
     return {**settings, "sources": {**settings.get("sources", {}), name: table}}  # type: ignore[dict-item]
 
@@ -187,11 +196,13 @@ def _source(name: str, settings: Settings) -> Any:
     if name == "github":
         from sources.github import Github, GithubConfig
 
-        return Github(section(usual_token(settings, name, "GITHUB_TOKEN"), f"sources.{name}", GithubConfig))
+        told = usual_token(settings, name, "GITHUB_TOKEN", GithubConfig.api_url)
+        return Github(section(told, f"sources.{name}", GithubConfig))
     if name == "gitlab":
         from sources.gitlab import Gitlab, GitlabConfig
 
-        return Gitlab(section(usual_token(settings, name, "GITLAB_TOKEN"), f"sources.{name}", GitlabConfig))
+        told = usual_token(settings, name, "GITLAB_TOKEN", GitlabConfig.api_url)
+        return Gitlab(section(told, f"sources.{name}", GitlabConfig))
     from sources.bluesky import Bluesky, BlueskyConfig
 
     return Bluesky(section(settings, f"sources.{name}", BlueskyConfig))

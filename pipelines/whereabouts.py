@@ -10,7 +10,9 @@ from pipelines.sharding import Shard
 from pipelines.warehouse import Home
 from sources.config import ConfigError, Settings, read_settings, section
 
-__all__ = ["home_of", "its_home"]
+__all__ = ["DEMO_RUN", "home_of", "its_home", "real"]
+
+DEMO_RUN = "demo-run"  # stands in a demo's directory: how often it ran
 
 
 def home_of(
@@ -26,9 +28,19 @@ def home_of(
     where = destination(named or (DEFAULT if demo else config.destination), settings, folder)
     if not part.is_all and not where.is_shared:
         raise ConfigError(f"--shard {part}: several runners need a destination that they share: postgres, ducklake")
-    if demo:
+    if demo and not (data / DEMO_RUN).exists():
         data = data / "demo"
     return Home(checked(data if part.is_all else data / "shards" / part.suffix.strip("_")), where, part)
+
+
+def real(home: Home) -> Home:
+    """Whose sources are asked and answered must be the world's: the demo's are told by names that others may bear."""
+    if (home.path / DEMO_RUN).exists():
+        raise ConfigError(
+            f"{home.path} holds the demo's invented words: nothing real is read into it, compared with it or answered"
+            " from it; unset EARSHOT_DATA or name another directory (`earshot sync --demo` goes on with the demo)"
+        )
+    return home
 
 
 def its_home(folder: Path, environ: Mapping[str, str] = os.environ) -> Home:

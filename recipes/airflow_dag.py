@@ -7,7 +7,7 @@ from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG
 
 SHARDS = 4
-EXCEPT_3 = "{ code=$?; test $code -eq 3 || exit $code; }"
+SYNC = ".venv/bin/earshot sync --destination postgres --shard {shard} || (code=$?; test $code -eq 3 || exit $code)"
 
 with DAG(
     "earshot",
@@ -21,7 +21,7 @@ with DAG(
         BashOperator(
             task_id=f"shard_{number}",
             cwd="/opt/earshot",
-            bash_command=f".venv/bin/earshot sync --destination postgres --shard {number}/{SHARDS} || {EXCEPT_3}",
+            bash_command=SYNC.format(shard=f"{number}/{SHARDS}"),
             skip_on_exit_code=4,
             append_env=True,
         )

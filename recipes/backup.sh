@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# backup.sh FOLDER: what cannot be made again, consistent although runs go on; keeps the last seven.
+# backup.sh FOLDER: what cannot be made again, consistent although runs go on; keeps the last seven of its own.
 #   restore a file:      stop the timer; cp FOLDER/DATE/* data/; rm -rf data/dlt data/published.duckdb; earshot sync
 #   restore a Postgres:  createdb earshot; pg_restore -d earshot FOLDER/DATE/earshot.dump; earshot sync
 # Reading goes on from the cursors in the backup: what was said since is read again, nothing is doubled.
@@ -18,5 +18,5 @@ print(u.unquote(u.urlsplit(os.environ["DESTINATION__POSTGRES__CREDENTIALS"]).pas
 else  # a run holds the lock while it writes: wait for it, an hour at the most
     flock --timeout 3600 "$data/earshot.lock" cp --reflink=auto "$data/warehouse.duckdb" "$folder/"
 fi
-find "$(dirname "$folder")" -mindepth 1 -maxdepth 1 -type d -name '????????T??????Z' -print0 |
-    sort -z | head -z -n -7 | xargs -0 -r rm -rf
+find "$(dirname "$folder")" -mindepth 1 -maxdepth 1 -type d -regextype posix-extended \
+    -regex '.*/[0-9]{8}T[0-9]{6}Z' -print0 | sort -z | head -z -n -7 | xargs -0 -r rm -rf

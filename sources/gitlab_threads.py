@@ -34,7 +34,9 @@ __all__ = [
     "DEPENDENTS", "DUE", "NO_TOKEN", "OF_MERGE_REQUESTS", "Due", "due_of", "is_due", "is_settled", "settle",
 ]  # fmt: skip
 
-NO_TOKEN = Failure("AUTH_FAILED", "discussions need a token, also on public projects; set GITLAB_TOKEN (read_api)")
+NO_TOKEN = Failure(
+    "AUTH_FAILED", "discussions need a token, also on public projects; set SOURCES__GITLAB__TOKEN (read_api)"
+)
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
 
 # `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).

@@ -11,6 +11,7 @@ from pipelines.settings import EmbedConfig, configured, data_dir, load
 from sources.config import ConfigError, Secret, read_settings, section
 from sources.github import GithubConfig
 from sources.gitlab import GitlabConfig
+from sources.gitlab_threads import NO_TOKEN
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,19 @@ def test_a_misspelt_source_is_refused(folder: Path) -> None:
         load(folder, {})
 
 
+@pytest.mark.parametrize("name", ["source", "Sources", "earshott", "destinations"])
+def test_a_misspelt_table_is_refused(folder: Path, name: str) -> None:
+    """All that stands in it would be left out; a table of dlt's own is none of ours."""
+    write(folder, f"[{name}.github]\nrepos = ['a/b']")
+    with pytest.raises(ConfigError, match="did you mean"):
+        load(folder, {})
+    write(
+        folder,
+        "[runtime]\nlog_level = 'INFO'\n[load]\nworkers = 2\n[schema]\n[normalize]\n[extract]\n[pipelines]\n[data_writer]",
+    )
+    load(folder, {})
+
+
 @pytest.mark.parametrize(("values", "message"), [
     ({"repos": ["justname"]}, "owner/name"), ({"since": "yesterday"}, "not a date"), ({"overlap_seconds": 0}, "at least 1"),
 ])  # fmt: skip
@@ -87,12 +101,22 @@ def test_nothing_configured_says_what_to_do_next(folder: Path) -> None:
         configured(settings, config)
 
 
+def test_a_source_named_twice_is_read_once(folder: Path) -> None:
+    """Side by side they would be two writers of one state."""
+    write(folder, "[sources.github]\nrepos = ['a/b']")
+    settings, config = load(folder, {})
+    assert len(configured(settings, config, ("github", "github"))) == 1
+
+
 def test_the_usual_token_is_used_where_ours_is_not_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """GITHUB_TOKEN, as every other tool takes it."""
     monkeypatch.setenv("GITHUB_TOKEN", "usual")
     write(folder, "[sources.github]\nrepos = ['a/b']")
     [source] = configured(*load(folder, {}))
     assert source.source.config.token == "usual"
+    write(folder, "[sources.github]\nrepos = ['a/b']\napi_url = 'https://api.github.com/'")
+    [named] = configured(*load(folder, {}))
+    assert named.source.config.token == "usual", "the same host, called by its name"
     write(folder, "[sources.github]\nrepos = ['a/b']\napi_url = 'https://github.example.com/api/v3'")
     [elsewhere] = configured(*load(folder, {}))
     assert elsewhere.source.config.token == "", "github.com's token goes to no other host"
@@ -110,6 +134,15 @@ def test_a_token_that_no_header_takes_is_refused_and_not_told(make: Callable[[Se
     assert "ghp" not in str(refused.value)
 
 
+def test_the_variable_that_is_advised_is_read_for_every_instance(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GitLab's discussions need a token: on an instance of one's own GITLAB_TOKEN would have no effect."""
+    write(folder, "[sources.gitlab]\nprojects = ['a/b']\napi_url = 'https://gitlab.example.com'")
+    advised = next(word for word in str(NO_TOKEN).split() if word.endswith("_TOKEN"))
+    monkeypatch.setenv(advised, "mine")
+    [source] = configured(*load(folder))
+    assert source.source.config.token == "mine"
+
+
 def test_a_secret_is_not_shown() -> None:
     """By repr of itself or of what holds it."""
     assert "hunter2" not in repr(GithubConfig(token=Secret("hunter2")))
@@ -121,3 +154,15 @@ def test_the_data_directory_comes_from_the_environment_first(folder: Path) -> No
     write(folder, "[earshot]\ndata_dir = 'warehouse'")
     assert data_dir(folder, {}) == folder / "warehouse"
     assert data_dir(folder, {"EARSHOT_DATA": "/tmp/elsewhere"}) == Path("/tmp/elsewhere")
+
+
+def test_dlts_own_command_finds_a_project_without_a_table_of_ours(folder: Path) -> None:
+    """`dlt pipeline earshot_github info`, as a run advises it: also where the configuration names sources alone."""
+    from pipelines.dlt_home import plug_run_context
+
+    write(folder, "[sources.github]\nrepos = ['a/b']")
+    assert plug_run_context(str(folder), None) is None, "nobody's, or another project of dlt's"
+    (folder / "data" / "dlt").mkdir(parents=True)
+    (folder / "data" / "control.sqlite").touch()
+    found = plug_run_context(str(folder), None)
+    assert found and found.get_data_entity("pipelines") == str(folder / "data" / "dlt")

@@ -191,9 +191,17 @@ def test_before_and_after_the_change_that_answers_an_issue(speaker: Speaker) -> 
     assert routes(speaker) == []
 
 
+def test_a_change_is_named_as_everything_is(speaker: Speaker) -> None:
+    """What `link` and the lists print can be typed: `lantern#2`, `lantern/lantern#2`."""
+    for name in ("2", "#2", f"{REPO.rpartition('/')[2]}#2", f"{REPO}#2"):
+        assert f"is answered by {REPO}#2" in speaker.say("link", "1", name).out
+
+
 @pytest.mark.parametrize(
-    "words", [("link", "1", "99"), ("link", "99", "2"), ("watch", "pr", "99"), ("resume", "pr", "x")]
-)
+    "words",
+    [("link", "1", "99"), ("link", "99", "2"), ("link", "1", "charts#2"), ("link", "1", "x"), ("watch", "pr", "99"),
+     ("resume", "pr", "x")],
+)  # fmt: skip
 def test_what_is_not_there(speaker: Speaker, words: tuple[str, ...]) -> None:
     told = speaker.told(*words)
     assert not told["ok"] and told["error"]["code"] in ("NOT_FOUND", "USAGE")

@@ -38,6 +38,17 @@ def test_the_second_time_is_told_apart_from_the_first(own: Reader) -> None:
     assert [each["event_key"] for each in told["already"]] == [one] and told["already"][0]["processed_at"].endswith("Z")
 
 
+def test_a_consumer_is_called_the_same_by_both_commands(own: Reader) -> None:
+    """Without a name neither does anything: all events would be its own, again and again."""
+    key = own.data("list", "events", "--limit", "1")[0]["event_key"]
+    for words in (("ack", key, "--as"), ("list", "events", "--unacked-by")):
+        told = own.ask(*words, " ")
+        assert told.code == 2 and "a consumer needs a name" in told.err
+    before = own.json("list", "events", "--unacked-by", "bot")["meta"]["total"]
+    assert own.ask("ack", key, "--as", " bot").code == 0
+    assert own.json("list", "events", "--unacked-by", "bot ")["meta"]["total"] == before - 1
+
+
 def test_keys_nobody_has_heard_of_refuse_all(own: Reader) -> None:
     """By name, and nothing is marked."""
     known = unacked(own, "bot", limit=1)[0]

@@ -30,10 +30,16 @@ def test_programs_are_told_every_command_and_option(demo: Reader) -> None:
 
 def test_people_are_told_too(demo: Reader) -> None:
     """One line a command, in the table and in the help."""
+    narrow = demo.ask("commands", width=60).out.splitlines()
+    assert any(line.startswith("earshot list threads  ") for line in narrow), "whole, also where there is little room"
+    assert narrow[0].endswith("…") and max(map(len, narrow)) == 60
     lines = demo.ask("commands", width=160).lines
     assert len(lines) == len(demo.data("commands")) or any(line.startswith("earshot list mrs ") for line in lines)
     for name in COMMANDS:
         assert demo.ask(name, "--help").code == 0
+    for noun, name in (("mr", "console!847"), ("issue", "console#847"), ("pr", "console#847")):
+        assert name in demo.ask("show", noun, "--help").out
+    assert "Who opened or said it" in demo.ask("list", "events", "--help").out, "an event has an author, no opener"
 
 
 def test_every_reading_command_takes_json(demo: Reader) -> None:

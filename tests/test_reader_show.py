@@ -95,6 +95,13 @@ def test_an_ambiguous_number_asks_which(demo: Reader) -> None:
         assert demo.ask("show", "mr", "1", "-p", project, "--source", "gitlab").code == 0
 
 
+def test_two_projects_are_none(demo: Reader) -> None:
+    """What is named as console's is not shown of charts: an answer to it would be said there."""
+    told = demo.json("show", "mr", "console!1", "-p", "charts")
+    assert told["error"]["code"] == "NOT_FOUND"
+    assert demo.data("show", "mr", "console!1", "-p", "lantern/console")["number"] == 1
+
+
 def test_what_is_pasted_from_a_list_is_understood(demo: Reader) -> None:
     """`9` is one only, `!9`, `console!9`, `lantern/console!9`."""
     pages = [demo.ask("show", "mr", reference).out for reference in ("9", "!9", "console!9", "lantern/console!9")]

@@ -66,6 +66,8 @@ def test_what_fails_is_named_with_what_to_do(own: Reader) -> None:
     assert asked.code == 1
     assert "! a/b issues: 401 Unauthorized" in asked.out and "check the token" in asked.out
     assert "1 records of gitlab could not be parsed" in asked.out and "the last run failed: disk full" in asked.out
+    narrow = own.ask("status", width=40).out
+    assert all(line.startswith("  ") for line in narrow.partition("To look at\n")[2].splitlines()), narrow
     assert codes(own, "--interval", "1h") == {"AUTH_FAILED", "QUARANTINE", "FAILED_RUN"}
     assert own.json("status", "--check", "--interval", "1h")["ok"] is False
     assert own.ask("status", "--check", "--prometheus").code == 1 and own.ask("status", "--prometheus").code == 0

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -47,6 +47,22 @@ def test_the_crontab_is_one() -> None:
     assert subprocess.run(["bash", "-n", "-c", command], check=False).returncode == 0
 
 
+@pytest.mark.parametrize(("code", "mailed"), [(0, ""), (4, ""), (3, "x\n"), (1, "x\n")])
+def test_cron_mails_what_does_not_end_well(tmp_path: Path, code: int, mailed: str) -> None:
+    """From the very first run on, when there is no data directory to hold the log; another run at work is no mail."""
+    program = tmp_path / "earshot" / ".venv" / "bin" / "earshot"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho x\nexit {code}\n")
+    program.chmod(0o700)
+    line = next(line for line in (RECIPES / "crontab").read_text().splitlines() if "earshot sync" in line)
+    command = line.split(None, 5)[5]
+    told = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, env={**os.environ, "HOME": str(tmp_path)}
+    )
+    assert told.stdout + told.stderr == mailed
+    assert (tmp_path / "earshot" / "data" / "cron.log").read_text() == "x\n"
+
+
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_the_unit_is_understood_and_hardly_exposed(tmp_path: Path) -> None:
     """All that systemd has to say is that nothing is installed here; its own mark for exposure is below 2 of 10."""
@@ -74,24 +90,20 @@ def test_jobs_of_github_and_kubernetes_have_every_shard_once() -> None:
     assert "--no-docs" not in container["args"][0], "then nobody ever makes the documents that earshot index looks for"
 
 
-@pytest.mark.parametrize(("code", "told"), [(0, 0), (3, 0), (4, 4), (1, 1)])
-def test_a_task_of_airflow_ends_as_its_run_did(
-    code: int, told: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But for 3: what failed then is tried again by the next. Exit 4, to be skipped, came out as a failure."""
-    asked: dict[str, Any] = {}
-    for name in ("airflow", "airflow.providers", "airflow.providers.standard", "airflow.providers.standard.operators"):
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    bash, sdk = ModuleType("bash"), ModuleType("sdk")
-    bash.BashOperator, sdk.DAG = asked.update, lambda *_, **__: nullcontext()  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "airflow.providers.standard.operators.bash", bash)
+@pytest.mark.parametrize(("code", "ends"), [(0, 0), (1, 1), (3, 0), (4, 4)])
+def test_airflow_is_told_what_it_skips(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, ends: int) -> None:
+    """A part that failed is none of a task; that somebody else is at it arrives as the 4 that is a skip."""
+    tasks: list[dict[str, Any]] = []
+    operators = SimpleNamespace(BashOperator=lambda **task: tasks.append(task))
+    sdk = SimpleNamespace(DAG=lambda *_, **__: nullcontext())
+    monkeypatch.setitem(sys.modules, "airflow.providers.standard.operators.bash", operators)
     monkeypatch.setitem(sys.modules, "airflow.sdk", sdk)
     runpy.run_path(str(RECIPES / "airflow_dag.py"))
-    ours = tmp_path / ".venv" / "bin" / "earshot"
-    ours.parent.mkdir(parents=True)
-    ours.write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
-    ours.chmod(0o700)
-    assert subprocess.run(["bash", "-c", asked["bash_command"]], cwd=tmp_path, check=False).returncode == told
+    assert tasks[3]["skip_on_exit_code"] == 4 and "--shard 4/4 " in tasks[3]["bash_command"]
+    command = tasks[3]["bash_command"].replace(
+        ".venv/bin/earshot sync", f"exit_{code}() {{ return {code}; }}; exit_{code}"
+    )
+    assert subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False).returncode == ends
 
 
 @pytest.mark.parametrize(("name", "module"), [("airflow_dag.py", "airflow"), ("dagster_definitions.py", "dagster")])
@@ -136,25 +148,6 @@ def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path
         shutil.copy(file, restored.home.path)
     assert restored.run().exit_code == 0
     assert differences(reader.home, restored.home, SEEN) == {}
-
-
-@pytest.mark.skipif(not shutil.which("sqlite3"), reason="Debian's package `sqlite3` is not installed")
-def test_a_backup_removes_old_backups_and_nothing_else(tmp_path: Path) -> None:
-    """Whatever else lies in that folder, and however it is called."""
-    home, folder = Home(tmp_path / "data"), tmp_path / "my own" / "backups"
-    home.create()
-    home.warehouse.touch()
-    others = [tmp_path / "my", folder / "0 photos"]
-    for other in others:
-        other.mkdir(parents=True)
-    for day in range(1, 9):
-        (folder / f"2026010{day}T030000Z").mkdir()
-    subprocess.run(
-        [str(RECIPES / "backup.sh"), str(folder)], env={**os.environ, "EARSHOT_DATA": str(home.path)}, check=True
-    )
-    assert all(other.exists() for other in others)
-    assert sorted(path.name for path in folder.glob("2026*"))[0] == "20260103T030000Z"
-    assert len(list(folder.glob("2*"))) == 7
 
 
 @pytest.mark.skipif(not shutil.which("pg_dump") or not shutil.which("sqlite3"), reason="pg_dump or sqlite3 is missing")

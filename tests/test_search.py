@@ -135,6 +135,12 @@ def test_the_hits_say_what_was_found_where(data: Path) -> None:
     assert (hit.scope_name, hit.number, hit.url) == ("acme/api", 1, "https://x.test/acme/api!1")
 
 
+def test_a_long_piece_stays_below_its_title(data: Path) -> None:
+    out = CliRunner().invoke(main, ["search", "disk"], env={"EARSHOT_DATA": str(data), "COLUMNS": "40"}).stdout
+    head, *rest = out.rstrip().splitlines()
+    assert "Cold cache" in head and len(rest) > 2 and all(line.startswith("    ") for line in rest), out
+
+
 def test_other_peoples_words_do_nothing_on_the_screen(data: Path) -> None:
     """Escape and bidi sequences are shown as what they are, markup is text."""
     for mode in ([], ["--json"]):

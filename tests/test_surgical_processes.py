@@ -71,6 +71,7 @@ def test_09_18_where_a_target_is(project: GitLabProject, tmp_path: Path) -> None
     config.write_text(f'{two}\n[sources.github]\nrepos = ["lantern/lantern"]\napi_url = "{project.url}"\n')
     refused(project.quick("--issue", "1", "-p", "lantern/lantern", "--mr", "2"), "lantern/console")
     refused(project.quick("--pr", "1", "--mr", "2"), "--mr", "--pr", "together")
+    refused(project.quick("--pr", "1", "gitlab"), "(gitlab) has --pr")
 
 
 @pytest.mark.parametrize(("arguments", "word"), [

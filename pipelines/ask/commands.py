@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.answer import Answer, answering
-from pipelines.ask.shown import table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,13 +27,17 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @answering
 def commands() -> Answer:
-    """Every command and option; with --json as a description for programs."""
+    """Every command; with --json its options too, as a description for programs."""
     root = click.get_current_context().find_root()
     described = list(_described(root.command, root, "earshot"))
     data = {"commands": described, "exit_codes": EXIT_CODES, "envelope": ENVELOPE}
 
     def show(console: "Console") -> None:
-        console.print(table(["", ("", {"ratio": 1})], ((each["name"], each["help"]) for each in described)))
+        from rich.text import Text
+
+        width = max(len(each["name"]) for each in described)
+        for each in described:  # in a table the names would give way
+            console.print(Text(f"{each['name']:{width}}  {each['help']}"), no_wrap=True, overflow="ellipsis")
 
     return Answer(data, show)
 

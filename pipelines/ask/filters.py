@@ -39,7 +39,7 @@ OPTIONS = {
         "-p", "--project", metavar="PATH", shell_complete=_projects, help="group/name, or the name alone."
     ),
     "state": click.option("--state", type=click.Choice(STATES), default="all", help="Default: all."),
-    "author": click.option("--author", metavar="NAME", help="Who opened it."),
+    "author": click.option("--author", metavar="NAME", help="Who opened or said it."),
     "assignee": click.option("--assignee", metavar="NAME"),
     "reviewer": click.option("--reviewer", metavar="NAME"),
     "draft": click.option("--draft/--no-draft", default=None, help="Only drafts, or none of them."),

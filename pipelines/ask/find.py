@@ -8,23 +8,30 @@ from pipelines.ask.filters import none_match, places
 from pipelines.ask.published import Published, Row, Where
 from pipelines.ask.shown import NOUNS, SIGNS
 
-__all__ = ["parent", "post", "thread_of"]
+__all__ = ["parent", "post", "referred", "thread_of"]
 
 REFERENCE = re.compile(r"(?:(?P<project>[^!#\s]+?)?[!#])?(?P<number>\d{1,18})")
 POST = re.compile(r"(?:at://|https?://[^/]+/profile/)(?P<actor>[^/?#]+)/[^/?#]+/(?P<key>[^/?#]+)")
 
 
-def parent(warehouse: Published, noun: str, reference: str, asked: dict[str, Any]) -> Row:
-    kind, one, _ = NOUNS[noun]
+def referred(reference: str) -> tuple[str | None, int]:
+    """The project, where it is named too, and the number."""
     found = REFERENCE.fullmatch(reference.strip())
     if not found:
         raise Refusal("USAGE", f"{reference!r} is not a number like 847 or console!847", exit_code=USAGE)
-    asked = {**asked, "project": asked.get("project") or found["project"]}
-    where = places(Where.all().given(kind, "kind = ?").given(int(found["number"]), "number = ?"), asked)
+    return found["project"], int(found["number"])
+
+
+def parent(warehouse: Published, noun: str, reference: str, asked: dict[str, Any]) -> Row:
+    kind, one, _ = NOUNS[noun]
+    project, number = referred(reference)
+    where = places(Where.all().given(kind, "kind = ?").given(number, "number = ?"), asked)
+    where = places(where, {"project": project})  # `console!847 -p charts` is neither: an answer would go astray
+    asked = {**asked, "project": asked.get("project") or project}
     rows = warehouse.rows(
         f"SELECT * FROM feedback.parents WHERE {where.sql} ORDER BY source, scope_name, scope", where.values
     )
-    name = f"{one} {SIGNS[kind]}{found['number']}"
+    name = f"{one} {SIGNS[kind]}{number}"
     if not rows:
         there = none_match(warehouse, asked) if any(asked.values()) else f"`earshot list {noun}s` shows what there is."
         raise Refusal("NOT_FOUND", f"there is no {name} here", there)

@@ -11,9 +11,10 @@ from pendulum import DateTime
 from pipelines import lifecycle
 from pipelines.ask import find
 from pipelines.ask.answer import Answer, Refusal, answering
-from pipelines.ask.filters import options
-from pipelines.ask.published import Row, home, published
+from pipelines.ask.filters import options, places
+from pipelines.ask.published import Row, Where, home, published
 from pipelines.ask.shown import SIGNS, line
+from pipelines.whereabouts import real
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,12 +93,12 @@ def link(issue: str, change: str, **asked: Any) -> Answer:
     """
     with published() as warehouse:
         row = find.parent(warehouse, "issue", issue, asked)
-        number = change.strip().lstrip("#!")
-        found = warehouse.rows(
-            "SELECT * FROM feedback.parents WHERE source = ? AND scope = ? AND CAST(number AS VARCHAR) = ?"
-            " AND kind IN ('pull_request', 'merge_request')",
-            [row["source"], row["scope"], number],
+        project, number = find.referred(change)
+        where = places(
+            Where.all().given(row["source"], "source = ?").given(row["scope"], "scope = ?"), {"project": project}
         )
+        where.given(number, "number = ?").flag(True, "kind IN ('pull_request', 'merge_request')")
+        found = warehouse.rows(f"SELECT * FROM feedback.parents WHERE {where.sql}", where.values)
     if not found:
         raise Refusal("NOT_FOUND", f"there is no pull or merge request {change} in {line(row['scope_name'])}")
     lifecycle.link(home(), row["parent_key"], found[0]["parent_key"])
@@ -132,6 +133,7 @@ def _read_anew(row: Row, noun: str) -> str | None:
     from pipelines.surgical import operate
     from sources.target import Target
 
+    real(home())
     found, config = settings.load(Path.cwd())
     connected = settings.configured(found, config, (row["source"],))[0]
     backfill = timedelta(hours=config.safe_backfill_hours)

@@ -91,12 +91,14 @@ def threads(**asked: Any) -> Answer:
 @answering
 def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
     """Every version of every utterance."""
+    if unacked_by is not None and not unacked_by.strip():  # as of `ack`: a script's unset variable
+        raise click.UsageError("--unacked-by: a consumer needs a name")
     where = places(Where.all(), asked).given(asked["kind"], "kind = ?").given(asked["since"], "updated_at >= ?")
     where.given(login(asked["author"]), "lower(author) = ?").flag(actionable, "is_actionable")
     with published() as warehouse:
         order = "updated_at DESC, event_key"
-        if unacked_by:
-            warehouse.hold("acked", acknowledged(home(), unacked_by))
+        if unacked_by is not None:
+            warehouse.hold("acked", acknowledged(home(), unacked_by.strip()))
             where.flag(True, "event_key NOT IN (SELECT key FROM acked)")
             order = "seen_at, event_key"
         found = _page(warehouse, f"FROM feedback.events WHERE {where.sql}", where, order, asked)

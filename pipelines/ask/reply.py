@@ -17,6 +17,7 @@ from pipelines.ask.published import Published, Row, home, published
 from pipelines.ask.shown import SIGNS, line
 from pipelines.ask.times import instant
 from pipelines.screen import safe
+from pipelines.whereabouts import real
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,6 +134,7 @@ def _letter(where: Row, words: str, token: str | None, resolve: bool) -> "Letter
 
 
 def _connected(letter: "Letter") -> Any:
+    real(home())
     found, config = settings.load(Path.cwd())
     return settings.configured(found, config, (letter.source,))[0]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.shown import at, line, reference
+from pipelines.ask.shown import at, hanging, line, reference
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
 from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
@@ -88,9 +88,9 @@ def _show(console: "Console", hit: Hit, several: bool) -> None:
     about = [hit.kind.replace("_", " "), at(hit.author), ago(datetime.fromisoformat(hit.updated_at)), f"{hit.score:g}"]
     console.print(Text(f"    {' · '.join(part for part in about if part)} · {line(hit.url)}", "dim"), soft_wrap=True)
     words = _marked(hit.snippet, hit.highlights, "")
-    words.pad_left(4)
-    words.truncate(console.width * 2, overflow="ellipsis")
-    console.print(words, end="\n\n")
+    words.truncate((console.width - 4) * 2, overflow="ellipsis")
+    console.print(hanging("    ", words))
+    console.print()
 
 
 def _marked(text: str, highlights: list[tuple[int, int]], style: str) -> "Text":

@@ -32,9 +32,10 @@ def open_() -> None:
 
 
 def _of_a_parent(noun: str) -> None:
-    _, one, _ = NOUNS[noun]
+    kind, one, _ = NOUNS[noun]
+    told = f"{one} by its number: 847, {SIGNS[kind]}847, console{SIGNS[kind]}847."
 
-    @show.command(noun, help=f"{one} by its number: 847, !847, console!847.")
+    @show.command(noun, help=told)
     @click.argument("iid")
     @options("project", "source")
     @answering
@@ -42,7 +43,7 @@ def _of_a_parent(noun: str) -> None:
         with published() as warehouse:
             return _parent(warehouse, find.parent(warehouse, noun, iid, asked))
 
-    @open_.command(noun, help=f"{one} by its number: 847, !847, console!847.")
+    @open_.command(noun, help=told)
     @click.argument("iid")
     @options("project", "source")
     @answering

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["NOUNS", "SIGNS", "WIDE", "at", "first_words", "headline", "line", "reference", "styled", "table"]
+__all__ = ["NOUNS", "SIGNS", "WIDE", "at", "first_words", "hanging", "headline", "line", "reference", "styled", "table"]
 
 SIGNS = {"merge_request": "!", "issue": "#", "pull_request": "#"}
 NOUNS = {  # what people type → what the models call it, one, many
@@ -62,6 +62,17 @@ def table(columns: Iterable[str | tuple[str, dict[str, Any]]], rows: Iterable[Se
         found.add_column(name, **{"no_wrap": True, "overflow": "ellipsis", **options})
     for row in rows:
         found.add_row(*row)
+    return found
+
+
+def hanging(lead: str, words: "str | Text") -> "Table":
+    """A lead, and words that stay beside it where they are too long for the line."""
+    from rich.table import Table
+
+    found = Table.grid()
+    found.add_column(no_wrap=True)
+    found.add_column(overflow="fold")
+    found.add_row(lead, words)
     return found
 
 

@@ -10,7 +10,7 @@ from pipelines.ask.answer import FAILED, Answer, answering
 from pipelines.ask.control import Control, Held, read_control, read_held
 from pipelines.ask.health import Trouble, judge, moment, slo_seconds
 from pipelines.ask.published import Row, home
-from pipelines.ask.shown import WIDE, line, styled, table
+from pipelines.ask.shown import WIDE, hanging, line, styled, table
 from pipelines.ask.times import ago, ago_short, instant, period
 
 if TYPE_CHECKING:
@@ -114,5 +114,5 @@ def _health(console: "Console", control: Control, held: Held, troubles: list[Tro
     if troubles:
         console.print("\nTo look at", style="bold")
     for each in troubles:
-        console.print(f"  ! {line(each.message)}", style="yellow")
-        console.print(f"    {line(each.hint)}")
+        console.print(hanging("  ! ", line(each.message)), style="yellow")
+        console.print(hanging("    ", line(each.hint)))

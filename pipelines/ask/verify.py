@@ -12,7 +12,7 @@ import click
 
 from pipelines.ask.answer import Answer, answering
 from pipelines.ask.published import home, published
-from pipelines.ask.shown import line, table
+from pipelines.ask.shown import hanging, line, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,10 +40,11 @@ def verify(sources: tuple[str, ...]) -> Answer:
     from pipelines.settings import configured, load
     from pipelines.shadow import verify as compare
     from pipelines.sync import Options
+    from pipelines.whereabouts import real
 
     settings, config = load(Path.cwd())
     with _quiet():
-        verdict = compare(place, configured(settings, config, sources), Options(keep_payloads=False))
+        verdict = compare(real(place), configured(settings, config, sources), Options(keep_payloads=False))
     data = {
         "utterances": verdict.read, "requests": verdict.requests,
         "differences": [asdict(each) for each in verdict.differences],
@@ -80,6 +81,7 @@ def show(console: "Console", verdict: "Verdict") -> None:
         console.print()
         console.print(table(["", "where", "kind", ("", {"overflow": "fold", "no_wrap": False})], rows))
     for source, problem in verdict.problems:
-        console.print(f"  ! {line(source)} {line(problem.scope)} {line(problem.surface)}: {line(problem.message)}")
+        where = f"{line(source)} {line(problem.scope)} {line(problem.surface)}"
+        console.print(hanging("  ! ", f"{where}: {line(problem.message)}"))
     if verdict.exit_code == 0:
         console.print("Nothing differs: the warehouse holds all of it, once, in its present words.")
