@@ -76,7 +76,8 @@ def report_for_work(control: Control, shard: str, now: str, ledger: sqlite3.Conn
 def reports(control: Control | None) -> dict[str, Any] | None:
     """All runners of the present number of shards, as if they had one ledger; None before the first run.
 
-    The last run is the one that ended worst, or longest ago: a runner that has died must not hide behind the others.
+    The last run is one that went wrong, or the newest; the last finished is the one that is longest ago: a runner that
+    has died must not hide behind the others.
     """
     if control is None or not control.has("runners"):
         return None

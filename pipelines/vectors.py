@@ -77,7 +77,8 @@ class Vectors:
             self.connection.execute("INSERT OR IGNORE INTO models VALUES (?, ?)", (model, next(iter(lengths))))
             held = self.dimension(model)
             if other := lengths.keys() - {held}:
-                raise WrongDimension(f"{model} gives {max(other)} numbers, its other vectors have {held}")
+                told = f"{model} gives {max(other)} numbers, its other vectors have {held}"
+                raise WrongDimension(f"{told}; if that is meant, remove vectors.sqlite: all is embedded anew")
             given = "UPDATE numbering SET last = last + ? RETURNING last"  # never given again: see packed.py
             first = self.connection.execute(given, (len(parts),)).fetchone()[0] - len(parts) + 1
             self.connection.executemany(

@@ -98,7 +98,7 @@ def test_models_are_never_mixed(home: Home) -> None:
     assert run(home, Fake("two", 3)).is_complete and len(held(home)) == 3
     put(home, {"acme/api#4": "fourth"})
     changed = run(home, Fake("two", 5))
-    assert changed.problem == "two gives 5 numbers, its other vectors have 3" and changed.code == "BAD_ANSWER"
+    assert "two gives 5 numbers, its other vectors have 3" in changed.problem and changed.code == "BAD_ANSWER"
 
 
 def test_a_bad_answer_spoils_only_its_document_and_is_tried_again_later(home: Home) -> None:

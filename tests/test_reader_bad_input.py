@@ -60,16 +60,19 @@ def test_what_sql_finds_is_told_in_json_whatever_it_is(demo: Reader) -> None:
     assert demo.data("sql", query) == [{"a": [huge], "a_2": {"1": {"b": huge}}, "a_1": "10:00:00+02:00"}]
 
 
-def test_bytes_that_are_no_text_are_refused_wherever_they_come_from(demo: Reader, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("typed", "why"), [(b"\xff\xfe", "is not UTF-8"), (b"a\0b", "there is a NUL in it")])
+def test_bytes_that_are_no_text_are_refused_wherever_they_come_from(
+    demo: Reader, tmp_path: Path, typed: bytes, why: str
+) -> None:
     """In a file or on standard input as in an argument: with one line, and nothing done."""
-    (file := tmp_path / "body.txt").write_bytes(b"\xff\xfe")
+    (file := tmp_path / "body.txt").write_bytes(typed)
     key = demo.data("list", "events", "--kind", "issue_comment", "--limit", "1")[0]["event_key"]
     for words in (["reply", key, "--body-file", str(file)], ["reply", key, "--body", "-"], ["ack", "-", "--as", "b"]):
         found = CliRunner().invoke(
-            main, [*words, "--json"], env={"EARSHOT_DATA": str(demo.home.path)}, input=b"\xff\xfe", prog_name="earshot"
+            main, [*words, "--json"], env={"EARSHOT_DATA": str(demo.home.path)}, input=typed, prog_name="earshot"
         )
         told = json.loads(found.stdout)
-        assert found.exit_code == 2 and "is not UTF-8" in told["error"]["message"]
+        assert found.exit_code == 2 and why in told["error"]["message"]
 
 
 @pytest.mark.parametrize("damage", ["garbage", "a directory"])

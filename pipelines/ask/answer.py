@@ -87,9 +87,12 @@ def typed(file: Path | None = None) -> str:
     """What stands in a file, or comes on standard input."""
     raw = sys.stdin.buffer.read() if file is None else file.read_bytes()
     try:
-        return raw.decode().replace("\r\n", "\n")
+        text = raw.decode().replace("\r\n", "\n")
     except UnicodeDecodeError:
         raise Refusal("USAGE", f"{file or 'standard input'} is not UTF-8", exit_code=USAGE) from None
+    if "\0" in text:  # no database takes it everywhere
+        raise Refusal("USAGE", f"{file or 'standard input'} is no text: there is a NUL in it", exit_code=USAGE)
+    return text
 
 
 def _refuse_half_characters(values: Iterable[object]) -> None:
