@@ -1,5 +1,6 @@
 """Homes on the shared destinations, and what is in two homes compared row by row."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipelines.warehouse import Home
 from tests.servers import Cluster
 
 ENGINES = ("postgres", "ducklake")
+IN_CI = ENGINES if os.environ.get("EARSHOT_LONG") == "1" else ("postgres",)  # a lake takes twice the time
 COMPARED = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.diff_notes", "feedback.parents",
             "feedback.documents", "feedback.links", "ops.completeness", "ops.accounts")  # fmt: skip
 OWN_CLOCK = ("seen_at", "checked_at", "last_polled_at", "last_new_at")  # of the run, not of what was said

@@ -15,7 +15,7 @@ from pipelines.documents import index_all
 from pipelines.sharding import Shard
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
-from tests.elsewhere import ENGINES, place, same_place
+from tests.elsewhere import IN_CI, place, same_place
 from tests.servers import Cluster
 
 COUNTS = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents", "ops.completeness")
@@ -45,7 +45,7 @@ def while_building(patch: pytest.MonkeyPatch, look: Callable[[], None]) -> None:
     patch.setattr(mirror, "mirror_cursors", looked)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", IN_CI)
 def test_who_reads_while_all_is_built_again_finds_what_stood_there(
     engine: str, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,7 +93,7 @@ def test_who_waits_for_a_table_of_another_shape_finds_its_rows(
     assert "body" in columns and "of_old" not in columns
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", IN_CI)
 def test_documents_stay_until_they_are_made_again(engine: str, server: Cluster, tmp_path: Path) -> None:
     """They are made after the rebuild was committed, or by a later run. Till then there were none, and `earshot index`
     emptied the full text.

@@ -1,5 +1,6 @@
 """Killed while it makes documents and their index: the next run finishes it, also if it finds nothing new."""
 
+import os
 import signal
 import sqlite3
 from pathlib import Path
@@ -13,6 +14,8 @@ from pipelines.search import search
 from pipelines.warehouse import Home
 from tests.test_gitlab_kills import SETTLED, past, served
 
+LONG = os.environ.get("EARSHOT_LONG") == "1"
+
 
 def indexed(home: Home) -> list[Any]:
     with sqlite3.connect(home.search) as connection:
@@ -21,13 +24,17 @@ def indexed(home: Home) -> list[Any]:
         ).fetchall()
 
 
-@pytest.mark.parametrize(("where", "moment", "call"), [
+STAGES = [
     ("pipelines.documents:begun", "before", 1), ("pipelines.documents:models.regenerate", "after", 1),
     ("pipelines.index:Index._put", "after", 1), ("pipelines.index:Index.replace", "after", 1),
     ("pipelines.documents:begun", "after", 1), ("pipelines.documents:Documented.finish", "after", 1),
     ("pipelines.warehouse:Home.publish", "after", 1),
-])  # fmt: skip
-@pytest.mark.parametrize("targets", [[], ["--issue", "1", "--mr", "1"]], ids=["bulk", "surgical"])
+]  # fmt: skip
+SURGICAL = ["--issue", "1", "--mr", "1"]
+KILLS = [(*s, targets) for n, s in enumerate(STAGES) for targets in ([], SURGICAL) if LONG or not targets or n % 3 == 0]
+
+
+@pytest.mark.parametrize(("where", "moment", "call", "targets"), KILLS)
 def test_a_killed_run_is_finished_by_the_next(
     tmp_path: Path, where: str, moment: str, call: int, targets: list[str]
 ) -> None:

@@ -16,7 +16,7 @@ from pipelines.destinations.postgres import Postgres
 from pipelines.sharding import Shard
 from pipelines.warehouse import Home
 from sources.config import ConfigError
-from tests.elsewhere import ENGINES, differences, place, same_place
+from tests.elsewhere import ENGINES, IN_CI, differences, place, same_place
 from tests.servers import PASSWORD, Cluster, cluster
 from tests.story import news, small_world
 from tests.synced import GitHubDesk, desk
@@ -136,7 +136,7 @@ def test_a_server_killed_in_a_run_loses_and_doubles_nothing(
     assert differences(truth.home, again.home, SEEN) == {}
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", IN_CI)
 def test_a_build_whose_lock_was_lost_is_not_committed(
     engine: str, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
