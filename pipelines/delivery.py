@@ -48,7 +48,8 @@ class Sent:
 class Writable(Protocol):
     """A source that may be written to."""
 
-    source: Any
+    @property
+    def source(self) -> Any: ...
 
     def connect_to_write(self) -> AbstractAsyncContextManager[Api]: ...
 

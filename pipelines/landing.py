@@ -12,7 +12,6 @@ warehouse has what was last landed. Where any of this is otherwise dlt is asked 
 """
 
 import contextlib
-import gc
 import logging
 import os
 import shutil
@@ -130,7 +129,6 @@ class Landing:
                 for surface, told in beside.items():
                     self.kept[surface] = {**self.kept.get(surface, {}), **told}
         if pile.size > MANY:
-            gc.collect()  # rings of what reading and loading left
             give_back()
 
     def forget(self, scopes: Iterable[str] | None = None) -> int:

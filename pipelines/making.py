@@ -4,7 +4,6 @@ Each is made only if something changed since it was last made, and remembers wha
 ledger say what is `unpublished`, `undocumented` (the index may differ from the documents) and `unembedded`.
 """
 
-import gc
 import logging
 import sqlite3
 import time
@@ -189,8 +188,7 @@ class Making:
         destination = self.home.destination
         # a sweep reads much without news; of a thread with all its notes one is fetched, and many are landed
         if sum(max(source.fetched, sum(source.rows.values())) for source in self.report.sources) > MANY:
-            gc.collect()  # 40 MB that the reading left
-            give_back()
+            give_back()  # 40 MB that the reading left
         limit = ROOMY if self.options.quick or self.anew is None else SPARING["memory_limit"]
         settings = (f"SET memory_limit = '{limit}'", *((QUICKLY,) if self.options.quick else ()))
         self.kept_open.enter_context(destination.held_open(self.home, SPARING, settings))

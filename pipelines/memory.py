@@ -2,6 +2,7 @@
 
 import contextlib
 import ctypes
+import gc
 
 __all__ = ["give_back", "keep_little"]
 
@@ -21,6 +22,7 @@ def keep_little() -> None:
 
 
 def give_back() -> None:
-    """What was freed and is kept for later."""
+    """What was freed and is kept for later, and what only rings still hold."""
+    gc.collect()
     with contextlib.suppress(OSError, AttributeError):  # glibc's
         ctypes.CDLL(None).malloc_trim(0)

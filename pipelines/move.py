@@ -16,7 +16,7 @@ import click
 from pipelines import control
 from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.destinations.choice import DEFAULT, destination
-from pipelines.destinations.errors import LandingError, Locked, Unavailable
+from pipelines.destinations.errors import LandingError, Unavailable
 from pipelines.settings import EarshotConfig, landed_tables, load
 from pipelines.warehouse import Home
 from pipelines.whereabouts import home_of
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Moved", "NotEmpty", "move", "moved"]
 
-HELD = 4
 ROOT, CHILD = ("_dlt_load_id", "_dlt_id"), ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 
 COLUMNS = """
@@ -65,8 +64,6 @@ def move(name: str) -> Answer:
     theirs = replace(ours, destination=destination(name, settings, Path.cwd()))
     try:
         told = moved(ours, theirs, config)
-    except Locked as error:
-        raise Refusal("LOCKED", str(error), "try again when it is done", HELD) from None
     except (LandingError, NotEmpty, Unavailable) as error:
         raise Refusal("FAILED", str(error)) from None
     except duckdb.Error as error:

@@ -71,7 +71,7 @@ def mapped(path: Path) -> Packed | None:
                     return None
                 row = np.dtype({"names": ["id", "vector"], "formats": ["<i8", ("<f4", (head.dimension,))],
                                 "offsets": [0, 8], "itemsize": head.step})  # fmt: skip
-                rows = np.memmap(file, row, "r", HEAD, (head.count,)) if head.count else np.empty(0, row)
+                rows: Any = np.memmap(file, row, "r", HEAD, (head.count,)) if head.count else np.empty(0, row)
                 _mapped.clear()
                 _mapped[key] = Packed(head, rows["id"], rows["vector"])
             return _mapped[key]

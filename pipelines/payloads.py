@@ -22,10 +22,8 @@ CREATE TABLE IF NOT EXISTS payloads (
     PRIMARY KEY (source, kind, id, version)
 ) WITHOUT ROWID
 """
-
-
 MANY = 16 * 2**20  # bytes that wait to be written
-Packed = tuple[str, str, str, bytes]  # kind, id, version
+Packed = tuple[str, str, str, bytes]  # kind, id, version, record
 
 
 @dataclass
@@ -35,18 +33,18 @@ class Payloads:
     """
 
     path: Path
-    _packed: list[Packed] = field(default_factory=list)
+    _waiting: list[Packed] = field(default_factory=list)
     _size: int = 0
 
     def keep(self, source: str, payloads: Sequence[Payload]) -> None:
         some = [(p.kind, p.id, p.version, _packed(p.raw)) for p in payloads]
-        self._packed += some
+        self._waiting += some
         self._size += sum(len(body) for *_, body in some)
         if self._size >= MANY:
             self.write(source)
 
     def write(self, source: str) -> None:
-        rows, self._packed, self._size = [(source, *packed) for packed in self._packed], [], 0
+        rows, self._waiting, self._size = [(source, *packed) for packed in self._waiting], [], 0
         if not rows:
             return
         with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.destinations.errors import LandingError, Locked
+from pipelines.destinations.errors import LandingError
 from pipelines.ledger import Ledger
 from pipelines.settings import SOURCES, landed_tables
 from pipelines.warehouse import Home
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["Unknown", "forget", "reset"]
-
-HELD = 4
 
 
 class Unknown(Exception):
@@ -45,8 +43,6 @@ def reset(source: str, names: tuple[str, ...], yes: bool) -> Answer:
         click.confirm(f"Read all of {source} again with the next run?", abort=True, err=True)
     try:
         gone = forget(home, source, names)
-    except Locked as locked:
-        raise Refusal("LOCKED", str(locked), "try again when it is done", HELD) from None
     except LandingError as error:
         raise Refusal("UNREACHABLE", str(error)) from None
     except Unknown as error:

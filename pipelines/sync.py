@@ -228,7 +228,7 @@ class Run:
         if reading.sweep:
             failed = {(problem.scope, problem.surface) for problem in reading.problems}
             self.ledger.learn(met, orjson.dumps(sorted(failed | owed if is_narrowed else failed)).decode())
-        scopes = {scope for _, scope in reading.tallies}
+        scopes = set(_scopes(reading))
         left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
 
         def was_read(scope: str, surface: str) -> bool:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pipelines.destinations.choice import DEFAULT, destination
-from pipelines.settings import EarshotConfig, checked, data_dir
+from pipelines.settings import EarshotConfig, HttpSource, checked, configured, data_dir, load
 from pipelines.sharding import Shard
 from pipelines.warehouse import Home
 from sources.config import ConfigError, Settings, read_settings, section
 
-__all__ = ["DEMO_RUN", "home_of", "its_home", "real"]
+__all__ = ["DEMO_RUN", "connected", "home_of", "its_home", "real"]
 
 DEMO_RUN = "demo-run"  # stands in a demo's directory: how often it ran
 
@@ -41,6 +41,13 @@ def real(home: Home) -> Home:
             " from it; unset EARSHOT_DATA or name another directory (`earshot sync --demo` goes on with the demo)"
         )
     return home
+
+
+def connected(home: Home, source: str) -> HttpSource:
+    """The source as it is configured here, to be asked again or answered."""
+    real(home)
+    settings, config = load(Path.cwd())
+    return configured(settings, config, (source,))[0]
 
 
 def its_home(folder: Path, environ: Mapping[str, str] = os.environ) -> Home:

@@ -2,7 +2,6 @@
 
 import asyncio
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,7 +13,7 @@ from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.ask.filters import options, places
 from pipelines.ask.published import Row, Where, home, published
 from pipelines.ask.shown import SIGNS, line
-from pipelines.whereabouts import real
+from pipelines.whereabouts import connected
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,23 +126,20 @@ def _found(noun: str, iid: str, asked: dict[str, Any]) -> tuple[Row, str | None]
 
 def _read_anew(row: Row, noun: str) -> str | None:
     """The state after a surgical run of it, which takes it up as soon as it is read, or finds it closed."""
-    from pipelines import settings
     from pipelines.run import options_of
     from pipelines.surgery import Order
     from pipelines.surgical import operate
     from sources.target import Target
 
-    real(home())
-    found, config = settings.load(Path.cwd())
-    connected = settings.configured(found, config, (row["source"],))[0]
-    backfill = timedelta(hours=config.safe_backfill_hours)
+    there = connected(home(), row["source"])
+    backfill = timedelta(hours=there.config.safe_backfill_hours)
 
     def decide(server_time: DateTime) -> None:
         lifecycle.put(home(), row["parent_key"], "watched", since=server_time - backfill)
 
     target = Target(noun, row["number"])
-    order = Order(connected, row["scope_name"], [target], config.entity_timeout_seconds, decide=decide)
-    surgery = asyncio.run(operate(home(), order, options_of(config, embed=False)))
+    order = Order(there, row["scope_name"], [target], there.config.entity_timeout_seconds, decide=decide)
+    surgery = asyncio.run(operate(home(), order, options_of(there.config, embed=False)))
     if surgery.exit_code not in (0, 3):
         if lifecycle.state_of(home(), row["parent_key"]) == "watched":
             why = surgery.error or "what was read could not be published"

@@ -4,16 +4,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipelines.ask.answer import Answer, Refusal, answering
+from pipelines.ask.answer import Answer, answering
 from pipelines.ask.published import home, published
-from pipelines.destinations.errors import Locked
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = ["index"]
-
-HELD = 4
 
 
 @click.command()
@@ -28,10 +25,7 @@ def index() -> Answer:
         pass  # is there something to be indexed?
     from pipelines.documents import index_all
 
-    try:
-        changed = index_all(place)
-    except Locked as locked:
-        raise Refusal("LOCKED", str(locked), "try again when it is done", HELD) from None
+    changed = index_all(place)
 
     def show(console: "Console") -> None:
         console.print(f"{changed:,} documents indexed into {place.search}")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines import settings
 from pipelines.ask import find
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering, typed
 from pipelines.ask.filters import options
@@ -17,7 +16,7 @@ from pipelines.ask.published import Published, Row, home, published
 from pipelines.ask.shown import SIGNS, line
 from pipelines.ask.times import instant
 from pipelines.screen import safe
-from pipelines.whereabouts import real
+from pipelines.whereabouts import connected
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,19 +132,13 @@ def _letter(where: Row, words: str, token: str | None, resolve: bool) -> "Letter
     )  # fmt: skip
 
 
-def _connected(letter: "Letter") -> Any:
-    real(home())
-    found, config = settings.load(Path.cwd())
-    return settings.configured(found, config, (letter.source,))[0]
-
-
 def _dry(letter: "Letter") -> Answer:
     from pipelines.delivery import check, worded
 
-    connected = _connected(letter)
-    check(letter, connected.source.answers)
+    there = connected(home(), letter.source)
+    check(letter, there.source.answers)
     sent = worded(letter)
-    may = bool(connected.source.answers.write_headers)
+    may = bool(there.source.answers.write_headers)
     data = {**{name: getattr(letter, name, None) for name in TOLD}, "status": "dry run", "body": sent, "may_write": may}
 
     def show(console: "Console") -> None:
@@ -161,15 +154,15 @@ def _dry(letter: "Letter") -> Answer:
 def _send(letter: "Letter") -> Answer:
     from pipelines.delivery import deliver
 
-    connected = _connected(letter)
-    if not connected.source.answers.write_headers:
+    there = connected(home(), letter.source)
+    if not there.source.answers.write_headers:
         name = f"SOURCES__{letter.source.upper()}__WRITE_TOKEN"
         raise Refusal(
             "READ_ONLY", f"answering on {letter.source} is off: no write_token is set",
             f"[sources.{letter.source}] write_token in .dlt/secrets.toml, or {name} in the environment", USAGE,
         )  # fmt: skip
-    timeout = connected.config.timeout_seconds
-    sent = asyncio.run(deliver(home(), connected, letter, timeout=timeout, told=_told))
+    timeout = there.config.timeout_seconds
+    sent = asyncio.run(deliver(home(), there, letter, timeout=timeout, told=_told))
     data = {**{name: sent.row[name] for name in TOLD}, "is_new": sent.is_new}
     return Answer(data, lambda console: console.print(_outcome(letter, sent), soft_wrap=True))
 
