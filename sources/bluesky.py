@@ -16,9 +16,10 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources.bluesky_accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
-from sources.bluesky_feed import Found, Page, Plan, Trail, load, page_of, walk
+from sources.bluesky_feed import Found, Page, page_of, walk
 from sources.bluesky_settle import LOOKED_AT, SUSPECTS, retry, settle
 from sources.bluesky_tables import TABLES
+from sources.bluesky_trail import Plan, Trail, load
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
 from sources.http import Failure
@@ -212,7 +213,7 @@ def say(account: Account, trail: Trail, found: Found, new: int) -> None:
     elif new:
         more = ": high volume, fetched more pages" if found.page > 1 else ""
         log.info("[POLL] %s: %d posts across %d pages%s", account.handle, new, found.page, more)
-    if found.trail and found.trail.resume:
+    if found.trail and found.trail.unread:
         log.info("[POLL] %s: stopped after %d pages; the next run goes on there", account.handle, found.page)
 
 
