@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import patch
 
@@ -27,13 +28,14 @@ from sources.record import Json, Row, Table
 from sources.target import Target
 from tests.synced import Desk
 
-__all__ = ["InMemory", "in_memory", "snapshot"]
+__all__ = ["InMemory", "InMemoryLanding", "in_memory", "opened", "snapshot"]
 
 TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
 ROOT = ("_dlt_load_id", "_dlt_id")
 CHILD = ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 LOADS = "(load_id VARCHAR, schema_name VARCHAR, status BIGINT, inserted_at TIMESTAMPTZ, schema_version_hash VARCHAR)"
 D = TypeVar("D", bound=Desk)
+INSTEAD_OF: dict[Path, "InMemory"] = {}  # the file that readers would open → where they look instead
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,17 @@ class _Runs(Desk):
     def rows(self, table: str) -> list[dict[str, Any]]:
         with self.home.destination.looking(self.home) as connection:
             return list(as_dicts(connection.execute(f"FROM {table}")))
+
+
+@contextmanager
+def opened(published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """What readers see, be it a file or in memory."""
+    if published in INSTEAD_OF:
+        with INSTEAD_OF[published].db.cursor() as connection:
+            yield connection
+        return
+    with duckdb.connect(str(published), read_only=True) as connection:
+        yield connection
 
 
 def snapshot(held: InMemory) -> InMemory:
