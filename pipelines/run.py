@@ -17,6 +17,7 @@ import click
 
 from pipelines.ask.times import period
 from pipelines.cli import Told
+from pipelines.destinations.errors import Unavailable
 from pipelines.screen import Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
@@ -29,7 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 USAGE, LOCKED, CANCELLED = 2, 4, 130
-PASSING = (Locked, LandingError, OSError, sqlite3.Error)  # another run, a database out of reach, a full disk
+PASSING = (
+    Locked,
+    LandingError,
+    Unavailable,
+    OSError,
+    sqlite3.Error,
+)  # another run, a database out of reach, a full disk
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,7 @@ def _failed(error: Exception, screen: Plain) -> int:
     match error:
         case Locked():
             return screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED)
-        case LandingError():
+        case LandingError() | Unavailable():
             return screen.failed("UNREACHABLE", str(error), 1)
         case OSError():
             where = error.filename or "the data directory"

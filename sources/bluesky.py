@@ -23,7 +23,7 @@ from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
 from sources.http import Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.record import Json, Row, Table, Unreadable, fingerprint, has_passed, instant
 
 __all__ = ["Bluesky", "BlueskyConfig"]
 
@@ -201,7 +201,7 @@ def known_trail(account: Account) -> tuple[Trail, bool]:
 def deep_due(account: Account, now: DateTime) -> bool:
     followed = bool(account.state.get("floor"))
     try:
-        return followed and now >= instant(account.state.get("deep")) + DEEP_EVERY
+        return followed and has_passed(instant(account.state.get("deep")), DEEP_EVERY, now)
     except Unreadable:
         return followed
 

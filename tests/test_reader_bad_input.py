@@ -209,6 +209,7 @@ def test_without_a_warehouse_the_way_to_one_is_told(tmp_path: Path) -> None:
 def test_a_half_written_file_is_named(own: Reader, keep: float) -> None:
     """Whatever is left of it: one line that names the file and the way out, never a traceback."""
     whole = own.home.published.read_bytes()
+    own.home.warehouse.write_bytes(whole)  # that it can be made of
     own.home.published.write_bytes(whole[: int(keep if keep != 0.5 else len(whole) * keep)])
     for words in (["list", "events"], ["count", "mrs"]):
         asked = own.ask(*words)

@@ -62,6 +62,7 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    is_lost: bool = False  # told by what was published, while control.sqlite is missing
     answers: list[Row] = field(default_factory=list)  # not heard yet
     answer_counts: list[Row] = field(default_factory=list)
 
@@ -91,7 +92,7 @@ def read_control(home: Home) -> Control:
 
 def _of_this_one(home: Home) -> dict[str, Any]:
     if not home.control.exists():
-        raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", "configure a source and run `earshot sync`")
+        return _of_its_copy(home)
     connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
     connection.row_factory = sqlite3.Row
     try:
@@ -100,6 +101,16 @@ def _of_this_one(home: Home) -> dict[str, Any]:
         raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", DAMAGED) from None
     finally:
         connection.close()
+
+
+def _of_its_copy(home: Home) -> dict[str, Any]:
+    from pipelines.restore import as_published
+
+    with as_published(home) as copy:
+        if copy is None:
+            hint = "configure a source and run `earshot sync`"
+            raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", hint)
+        return {**read_ledger(copy), "is_lost": True}
 
 
 def _of_all_runners(home: Home) -> dict[str, Any]:
