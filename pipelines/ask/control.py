@@ -26,6 +26,11 @@ SELECT source, scope_name, parent_number, remote_count, held_count FROM ops.comp
 WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE
 ORDER BY source, scope_name, parent_number
 """
+DEEP = """
+SELECT count(*) AS accounts, count(deep_swept_at) AS swept, min(deep_swept_at) AS earliest_at
+FROM ops.accounts WHERE status = 'active'
+"""
+OTHERS = "SELECT type, posts, last_seen_at FROM ops.other_embeds ORDER BY posts DESC, type"
 # only what was said after we began to listen: the rest was old when we came
 LAG = """
 WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope)
@@ -80,6 +85,10 @@ class Held:
     commands_answered: int = 0
     lag_p95: float | None = None
     lag_events: int = 0
+    deep_sweep: Row = field(
+        default_factory=dict
+    )  # of accounts: how many there are, how many had one, when the earliest
+    other_embeds: list[Row] = field(default_factory=list)  # kinds that are kept raw
 
 
 def read_control(home: Home) -> Control:
@@ -156,4 +165,6 @@ def _held(warehouse: Published) -> Held:
         commands_answered=commands["answered"],
         lag_p95=lag["p95"],
         lag_events=lag["events"],
+        deep_sweep=warehouse.row(DEEP),
+        other_embeds=warehouse.rows(OTHERS),
     )

@@ -12,7 +12,13 @@ from collections.abc import Iterator
 
 from pendulum import DateTime
 
-from pipelines.demo import story_bluesky_autumn, story_bluesky_endless, story_bluesky_news, story_bluesky_summer
+from pipelines.demo import (
+    story_bluesky_autumn,
+    story_bluesky_endless,
+    story_bluesky_fair,
+    story_bluesky_news,
+    story_bluesky_summer,
+)
 from pipelines.demo.story_bluesky_cast import ACTORS, PEOPLE, prologue
 from pipelines.demo.story_clock import START, STORY_END, Beat, Story, demo_time
 
@@ -21,7 +27,8 @@ __all__ = ["ACTORS", "PEOPLE", "START", "STORY_END", "Story", "beats", "demo_tim
 
 def beats() -> Iterator[Beat]:
     """The whole story in time order; it has no end."""
-    talks = story_bluesky_summer.TALKS + story_bluesky_autumn.TALKS + story_bluesky_news.TALKS
+    talks = story_bluesky_summer.TALKS + story_bluesky_autumn.TALKS + story_bluesky_fair.TALKS
+    talks += story_bluesky_news.TALKS
     written = [beat for talk in talks for beat in talk.beats()]
     yield from prologue()
     yield from heapq.merge(sorted(written, key=_at), story_bluesky_endless.beats(), key=_at)
