@@ -44,11 +44,10 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 
 # without the events that `feedback.commands` joins: there may be a million
 COMMANDS = """
-WITH given AS (SELECT said_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
+WITH given AS (SELECT coalesce(command_key, said_key) AS key FROM ops.answers WHERE status IN ('posted', 'observed'))
 
-SELECT count(*) AS n, count(*) FILTER (
-    WHERE said_key IN (SELECT said_key FROM given WHERE command_key IS NULL AND said_key IS NOT NULL)
-    OR said_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
+SELECT count(DISTINCT command_key) AS n, count(DISTINCT command_key) FILTER (
+    WHERE command_key IN (FROM given) OR said_key IN (FROM given) OR said_key || ':' || position IN (FROM given)
 ) AS answered
 FROM staging.marks WHERE kind = 'command'
 """
