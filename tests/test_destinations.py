@@ -27,6 +27,8 @@ from sources.record import instant
 from tests.elsewhere import ENGINES, differences, place
 from tests.servers import PASSWORD, Cluster
 
+pytestmark = pytest.mark.ci
+
 
 def run(home: Home, number: int, **options: Any) -> Report:
     report = asyncio.run(sync(home, demo_sources(number), Options(**options)))

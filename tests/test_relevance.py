@@ -14,6 +14,8 @@ from pipelines.warehouse import Home
 from tests.asked import demo_home
 from tests.relevance import QUESTIONS, recall
 
+pytestmark = pytest.mark.ci
+
 __all__ = ["demo_home"]
 
 installed = all(importlib.util.find_spec(name) for name in CARRIERS)

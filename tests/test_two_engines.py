@@ -13,6 +13,8 @@ pytest.importorskip("psycopg2", reason="the extra [postgres] is not installed")
 
 from pipelines.destinations.postgres_session import PostgresSession
 
+pytestmark = pytest.mark.ci
+
 SAID = """
 CREATE OR REPLACE TABLE said AS
 SELECT * FROM (VALUES
