@@ -28,7 +28,7 @@ KNOWN_NAMES = "SELECT DISTINCT {0} FROM documents WHERE {0} IS NOT NULL ORDER BY
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs earshot[semantic] or a server.")
+@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs the extra [semantic] or a server.")
 @click.option("--hybrid", "mode", flag_value="hybrid", help="By words and by meaning.")
 @click.option("--keyword", "mode", flag_value="keyword", default="keyword", help="By words (the default).")
 @click.option("--source", metavar="NAME", help="Only from this source.")
