@@ -21,7 +21,8 @@ from pendulum import DateTime
 
 __all__ = [
     "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record", "json_text", "json_value",
+    "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record",
+    "json_text", "json_value",
     "maybe", "need", "stamp", "text", "version",
 ]  # fmt: skip
 
