@@ -44,11 +44,10 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 
 # without the events that `feedback.commands` joins: there may be a million
 COMMANDS = """
-WITH given AS (SELECT said_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
+WITH given AS (SELECT coalesce(command_key, said_key) AS key FROM ops.answers WHERE status IN ('posted', 'observed'))
 
-SELECT count(*) AS n, count(*) FILTER (
-    WHERE said_key IN (SELECT said_key FROM given WHERE command_key IS NULL AND said_key IS NOT NULL)
-    OR said_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
+SELECT count(DISTINCT command_key) AS n, count(DISTINCT command_key) FILTER (
+    WHERE command_key IN (FROM given) OR said_key IN (FROM given) OR said_key || ':' || position IN (FROM given)
 ) AS answered
 FROM staging.marks WHERE kind = 'command'
 """
@@ -67,6 +66,7 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    is_lost: bool = False  # told by what was published, while control.sqlite is missing
     answers: list[Row] = field(default_factory=list)  # not heard yet
     answer_counts: list[Row] = field(default_factory=list)
 
@@ -100,7 +100,7 @@ def read_control(home: Home) -> Control:
 
 def _of_this_one(home: Home) -> dict[str, Any]:
     if not home.control.exists():
-        raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", "configure a source and run `earshot sync`")
+        return _of_its_copy(home)
     connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
     connection.row_factory = sqlite3.Row
     try:
@@ -109,6 +109,16 @@ def _of_this_one(home: Home) -> dict[str, Any]:
         raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", DAMAGED) from None
     finally:
         connection.close()
+
+
+def _of_its_copy(home: Home) -> dict[str, Any]:
+    from pipelines.restore import as_published
+
+    with as_published(home) as copy:
+        if copy is None:
+            hint = "configure a source and run `earshot sync`"
+            raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", hint)
+        return {**read_ledger(copy), "is_lost": True}
 
 
 def _of_all_runners(home: Home) -> dict[str, Any]:
