@@ -13,6 +13,7 @@ import pendulum
 
 from pipelines.destinations.control import Control
 from pipelines.destinations.errors import Unavailable
+from pipelines.skips import SKIPPED
 
 if TYPE_CHECKING:
     from pipelines.warehouse import Home
@@ -60,6 +61,7 @@ def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
         "last_finished": finished[0] if finished else None,
         "failures": rows(FAILURES),
         "quarantine": rows(QUARANTINE),
+        "skipped": rows(SKIPPED),
         "quotas": {row["name"].partition(" ")[2]: json.loads(row["value"]) for row in facts},
         "lags": rows(LAGS),
         "costs": rows(COSTS),
@@ -99,6 +101,7 @@ def reports(control: Control | None) -> dict[str, Any] | None:
         "last": next((run for run in last if run["status"] in ("failed", "killed")), _newest(last)),
         "last_finished": min(finished, key=lambda run: run["finished_at"]) if len(finished) == int(of) else None,
         "failures": _of_all(each, "failures"), "quarantine": _of_all(each, "quarantine"),
+        "skipped": _of_all(each, "skipped"),
         "quotas": {source: quota for one in reversed(each) for source, quota in one["quotas"].items()},
         "lags": _of_all(each, "lags"), "costs": _of_all(each, "costs"),
         "replayed": sum(one["replayed"] for one in each),
@@ -116,7 +119,7 @@ def leave_word(home: "Home", ledger: sqlite3.Connection, now: str) -> None:
 
 
 def _of_all(each: list[dict[str, Any]], name: str) -> list[Row]:
-    return [row for one in each for row in one[name]]
+    return [row for one in each for row in one.get(name, ())]  # an earlier version told less
 
 
 def _newest(runs: list[Row]) -> Row | None:

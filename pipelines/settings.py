@@ -74,6 +74,7 @@ class EarshotConfig:
     data_dir: str = "data"
     timeout_seconds: float = 30.0
     max_retries: int = 3
+    retry_backoff_ms: float = 500.0
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
     entity_timeout_seconds: float = 30.0
@@ -88,7 +89,7 @@ class EarshotConfig:
         for name, least in (("max_retries", 0), ("sweep_hours", 0), ("safe_backfill_hours", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"[earshot] {name}: at least {least}")
-        for name in ("timeout_seconds", "entity_timeout_seconds"):
+        for name in ("timeout_seconds", "entity_timeout_seconds", "retry_backoff_ms"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot] {name}: more than 0")
         if not re.fullmatch(r"[!-~]{1,50}", self.command_prefix) or self.command_prefix[0].isalnum():
@@ -114,8 +115,9 @@ class HttpSource:
 
         config = self.config
         return connect(
-            self.source.config.api_url, headers, timeout=config.timeout_seconds, max_retries=config.max_retries
-        )
+            self.source.config.api_url, headers, timeout=config.timeout_seconds, max_retries=config.max_retries,
+            retry_backoff_ms=config.retry_backoff_ms,
+        )  # fmt: skip
 
 
 def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Settings, EarshotConfig]:

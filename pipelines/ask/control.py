@@ -66,6 +66,7 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    skipped: list[Row] = field(default_factory=list)  # who, and why that is no failure
     is_lost: bool = False  # told by what was published, while control.sqlite is missing
     answers: list[Row] = field(default_factory=list)  # not heard yet
     answer_counts: list[Row] = field(default_factory=list)

@@ -9,6 +9,7 @@ from pipelines.ask.control import Control, Held
 from pipelines.ask.names import place
 from pipelines.ask.published import Row
 from pipelines.ask.times import ago, now
+from pipelines.control import UNHEARD
 
 __all__ = ["Trouble", "judge", "remedy", "slo_seconds"]
 
@@ -22,7 +23,6 @@ REMEDIES = {
 NEXT_RUN = "nothing: the next run tries again"
 NAMED = 3
 CLOCKS = 60  # seconds by which they may differ
-UNHEARD = 900  # seconds after which an answer of ours should have been read again
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,7 @@ def _health(console: "Console", control: Control, held: Held, troubles: list[Tro
         promised = f"promised with an interval of {interval} s: {slo_seconds(interval):,} s"
         console.print(f"Lag (p95):   {held.lag_p95:,.0f} s over {held.lag_events:,} events; {promised}")
     _accounts(console, held)
+    _skipped(console, control)
     if troubles:
         console.print("\nTo look at", style="bold")
     for each in troubles:
@@ -129,3 +130,14 @@ def _accounts(console: "Console", held: Held) -> None:
     if held.other_embeds:
         kinds = ", ".join(f"{line(row['type'])} ({row['posts']:,})" for row in held.other_embeds[:SHOWN])
         console.print(hanging("Unknown:     ", f"kept raw in bluesky.posts.other_embeds: {kinds}"))
+
+
+def _skipped(console: "Console", control: Control) -> None:
+    if not control.skipped:
+        return
+    rows = [(f"  {line(r['source'])}", line(r["name"]), line(r["why"]), ago_short(moment(r["since_at"])))
+            for r in control.skipped[:SHOWN]]  # fmt: skip
+    if len(control.skipped) > SHOWN:
+        rows.append(("", f"… and {len(control.skipped) - SHOWN:,} more", "", ""))
+    console.print("\nSkipped", style="bold")
+    console.print(table(["  source", "who", "why", "since"], rows))
