@@ -100,6 +100,7 @@ class Reading:
     sightings: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # complete re-reads: surface, scope → ids
     open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
     open_failures: frozenset[tuple[str, str]] = frozenset()  # scope, surface: what failed when it was last tried
+    resets: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: what lies between may be unread
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
@@ -122,6 +123,7 @@ class Reading:
             return cursors.load(self.raw_cursor(surface, scope), now=now, floor=floor)
         except BadCursor as error:
             log.warning("cursor_invalid surface=%s scope=%s: %s; reset", surface, scope, error)
+            self.resets.add((surface, scope))
             return Cursor(since=now.subtract(seconds=int(self.safe_backfill_hours * 3600)))
 
     async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
