@@ -49,6 +49,7 @@ STATUS = {0: "done", 1: "failed", 3: "partial"}
 class Options:
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # of a sweep: also what is compared rarely
     is_narrowed: bool = False  # not all that is configured is read
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0

@@ -20,9 +20,10 @@ import pyarrow as pa
 from pendulum import DateTime
 
 __all__ = [
-    "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record", "json_text",
-    "json_value", "maybe", "need", "stamp", "text", "version",
+    "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
+    "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record",
+    "json_text", "json_value",
+    "maybe", "need", "stamp", "text", "version",
 ]  # fmt: skip
 
 Json = dict[str, object]
@@ -77,9 +78,17 @@ class Table:
         return found
 
 
+class Oversized(Json):
+    """What is known of a record that is too large by itself: its id, if that. Whoever reads more of it is told why."""
+
+    def __init__(self, known: Json, reason: str) -> None:
+        super().__init__(known)
+        self.reason = reason
+
+
 def need(record: Json, field: str) -> object:
     if record.get(field) is None:
-        raise Unreadable(f"{field} is missing")
+        raise Unreadable(record.reason if isinstance(record, Oversized) else f"{field} is missing")
     return record[field]
 
 

@@ -18,6 +18,8 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request
 from tests.story import KILLED_RUN, REPO, Ended, Project, judge, news, served, small_world, told
 
+pytestmark = pytest.mark.ci
+
 LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 PIPELINE = "dlt.pipeline.pipeline:Pipeline"

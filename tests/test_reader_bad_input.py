@@ -24,7 +24,7 @@ SQL = "x'; DROP TABLE feedback.events; --"
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["show", "mr", "999"], 1, "there is no Merge Request !999 here"),
+        (["show", "mr", "999"], 1, "there is no Merge Request 999 here"),
         (["show", "mr", "1", "-p", "nix"], 1, "No project nix; there is "),
         (["show", "mr", "x"], 2, "is not a number like 847"),
         (["show", "mr", "99999999999999999999"], 2, "is not a number"),
@@ -158,8 +158,8 @@ def poison(reader: Reader, text: str) -> None:
 
 
 EVERYWHERE = [
-    ["list", "mrs"], ["list", "issues"], ["list", "threads"], ["list", "events"], ["list", "posts"], ["show", "mr", "console!1"],
-    ["show", "issue", "console#1"], ["show", "pr", "lantern#7"], ["sql", "SELECT body FROM feedback.events LIMIT 3"],
+    ["list", "mrs"], ["list", "issues"], ["list", "threads"], ["list", "events"], ["list", "posts"], ["show", "mr", "console/1"],
+    ["show", "issue", "console/1"], ["show", "pr", "lantern/7"], ["sql", "SELECT body FROM feedback.events LIMIT 3"],
 ]  # fmt: skip
 
 

@@ -24,6 +24,8 @@ from tests.servers import PASSWORD, Cluster, programs
 from tests.story import news, small_world
 from tests.synced import desk
 
+pytestmark = pytest.mark.ci
+
 RECIPES = Path(__file__).parent.parent / "recipes"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads")
 

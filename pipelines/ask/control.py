@@ -26,6 +26,11 @@ SELECT source, scope_name, parent_number, remote_count, held_count FROM ops.comp
 WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE
 ORDER BY source, scope_name, parent_number
 """
+DEEP = """
+SELECT count(*) AS accounts, count(deep_swept_at) AS swept, min(deep_swept_at) AS earliest_at
+FROM ops.accounts WHERE status = 'active'
+"""
+OTHERS = "SELECT type, posts, last_seen_at FROM ops.other_embeds ORDER BY posts DESC, type"
 # only what was said after we began to listen: the rest was old when we came
 LAG = """
 WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope)
@@ -39,11 +44,10 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 
 # without the events that `feedback.commands` joins: there may be a million
 COMMANDS = """
-WITH given AS (SELECT said_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
+WITH given AS (SELECT coalesce(command_key, said_key) AS key FROM ops.answers WHERE status IN ('posted', 'observed'))
 
-SELECT count(*) AS n, count(*) FILTER (
-    WHERE said_key IN (SELECT said_key FROM given WHERE command_key IS NULL AND said_key IS NOT NULL)
-    OR said_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
+SELECT count(DISTINCT command_key) AS n, count(DISTINCT command_key) FILTER (
+    WHERE command_key IN (FROM given) OR said_key IN (FROM given) OR said_key || ':' || position IN (FROM given)
 ) AS answered
 FROM staging.marks WHERE kind = 'command'
 """
@@ -80,6 +84,10 @@ class Held:
     commands_answered: int = 0
     lag_p95: float | None = None
     lag_events: int = 0
+    deep_sweep: Row = field(
+        default_factory=dict
+    )  # of accounts: how many there are, how many had one, when the earliest
+    other_embeds: list[Row] = field(default_factory=list)  # kinds that are kept raw
 
 
 def read_control(home: Home) -> Control:
@@ -156,4 +164,6 @@ def _held(warehouse: Published) -> Held:
         commands_answered=commands["answered"],
         lag_p95=lag["p95"],
         lag_events=lag["events"],
+        deep_sweep=warehouse.row(DEEP),
+        other_embeds=warehouse.rows(OTHERS),
     )

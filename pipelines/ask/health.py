@@ -6,8 +6,8 @@ import pendulum
 from pendulum import DateTime
 
 from pipelines.ask.control import Control, Held
+from pipelines.ask.names import place
 from pipelines.ask.published import Row
-from pipelines.ask.shown import SIGNS
 from pipelines.ask.times import ago, now
 
 __all__ = ["Trouble", "judge", "remedy", "slo_seconds"]
@@ -104,8 +104,7 @@ def _unheard(control: Control) -> list[Trouble]:
     """Answers that were refused, and those that no run has heard long after they were planned."""
     found = []
     for row in control.answers:
-        place = f"{row['scope_name']}{SIGNS[row['parent_kind']]}{row['parent_number']}"
-        where, age = f"{row['token']} on {place}", moment(row["planned_at"])
+        where, age = f"{row['token']} on {place(row)}", moment(row["planned_at"])
         if row["status"] == "failed":
             hint = (
                 f"mend the cause, then `earshot reply` the same words again; or earshot reply --forget {row['token']}"
