@@ -107,6 +107,7 @@ def test_a_log_of_the_lost_file_is_not_replayed_into_the_copy(reader: GitHubDesk
     assert reader.run().exit_code == 0 and said(reader) == before
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("where", ["pipelines.restore:os.replace", "pipelines.warehouse:os.replace"])
 def test_killed_in_the_middle_of_it(base: tuple[Path, GitHubWorld], tmp_path: Path, where: str) -> None:
     """The next run begins it again."""

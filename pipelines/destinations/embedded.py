@@ -34,7 +34,7 @@ class Embedded:
         return nullcontext()  # the file is this machine's, and so is the lock beside it
 
     def restore_control(self, home: "Home") -> None:
-        if not home.control.exists():
+        if not home.control.is_file():
             from pipelines.restore import restore_control
 
             restore_control(home)
