@@ -164,8 +164,7 @@ class Landing:
         return sources.get(self.source, {}).get("resources", {})  # type: ignore[no-any-return]
 
     def _unreachable(self, error: Exception) -> LandingError:
-        destination = self.home.destination
-        return LandingError(f"{destination.told(self.home)} cannot be reached: {destination.safe(str(error))}")
+        return LandingError(self.home.destination.unreachable(self.home, str(error)))
 
 
 def shape(table: Table) -> str:

@@ -214,6 +214,13 @@ class Embedded:
             return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
         return f"put a backup in its place: there is no {home.warehouse} that it could be made of"
 
+    def unreachable(self, home: "Home", error: str) -> str:
+        first = f"{home.warehouse} cannot be opened: {error.splitlines()[0]}"
+        if "lock" in error:
+            return f"{first}; close what else has opened it: readers open {home.published.name}"
+        source = f"the next run makes it of {home.published.name}" if home.published.is_file() else "all is read anew"
+        return f"{first}; if it is damaged, put a backup in its place, or move it away: {source}"
+
     def safe(self, text: str) -> str:
         return text
 
