@@ -161,7 +161,7 @@ def _is_there(file: Path) -> bool:
     if file.is_symlink() and not file.exists():
         raise Unavailable(f"{file} is a link to {os.readlink(file)}, which is not there: mount it, or remove the link")
     if file.is_dir():
-        raise Unavailable(f"{file} is a directory: put the file in its place, or remove it")
+        raise Unavailable(f"{file} is a directory: put the file, or its backup, in its place; or remove the directory")
     return file.exists()
 
 

@@ -7,15 +7,14 @@ Each runner's ledger lies on its own machine. After every run, also one that cha
 import json
 import logging
 import sqlite3
+from datetime import datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pendulum
-from pendulum import DateTime
 
 from pipelines.destinations.control import Control
 from pipelines.destinations.errors import Unavailable
-from sources.record import instant
 
 if TYPE_CHECKING:
     from pipelines.warehouse import Home
@@ -63,7 +62,7 @@ def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
         "runs": rows("SELECT * FROM runs ORDER BY run_id DESC LIMIT ?", LAST_RUNS),
         "last": last[0] if last else None,
         "last_finished": finished[0] if finished else None,
-        "rhythm": _rhythm([instant(row["started_at"]) for row in reversed(starts)]),
+        "rhythm": _rhythm([datetime.fromisoformat(row["started_at"]) for row in reversed(starts)]),
         "failures": rows(FAILURES),
         "quarantine": rows(QUARANTINE),
         "quotas": {row["name"].partition(" ")[2]: json.loads(row["value"]) for row in facts},
@@ -75,7 +74,7 @@ def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
     return found
 
 
-def _rhythm(starts: list[DateTime]) -> float | None:
+def _rhythm(starts: list[datetime]) -> float | None:
     """Seconds from run to run, as they have come of late: what three of four kept, so that neither a pause nor a clock
     that was wrong once counts. None where there are too few to tell.
     """

@@ -101,7 +101,7 @@ def read_control(home: Home) -> Control:
 
 
 def _of_this_one(home: Home) -> dict[str, Any]:
-    if not home.control.exists():
+    if not home.control.is_file():
         return _of_its_copy(home)
     try:
         with closing(to_be_read(home.control)) as connection:

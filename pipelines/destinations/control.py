@@ -90,7 +90,7 @@ def to_be_read(file: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         log = file.with_name(f"{file.name}-wal")
-        if file.is_dir() or (log.exists() and log.stat().st_size):
+        if log.exists() and log.stat().st_size:
             raise
         return sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True, isolation_level=None)
     except sqlite3.Error:

@@ -189,7 +189,7 @@ class Embedded:
     def control(self, home: "Home", *, writes: bool) -> "Iterator[Control | None]":
         from pipelines.destinations.control import in_copy, in_sqlite
 
-        if writes or home.control.exists():
+        if writes or home.control.is_file():
             with in_sqlite(home.control, writes=writes) as control:
                 yield control
             return
