@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from click import BadParameter
+
+from pipelines.ask.times import period
 from sources.config import (
     ConfigError,
     Secret,
@@ -77,6 +80,7 @@ class EarshotConfig:
     retry_backoff_ms: float = 500.0
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
+    interval: str = ""  # how often runs are promised, for those who watch over them
     entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
     command_prefix: str = "/earshot"
@@ -92,8 +96,16 @@ class EarshotConfig:
         for name in ("timeout_seconds", "entity_timeout_seconds", "retry_backoff_ms"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot] {name}: more than 0")
+        _ = self.interval_seconds
         if not re.fullmatch(r"[!-~]{1,50}", self.command_prefix) or self.command_prefix[0].isalnum():
             raise ConfigError(f"[earshot] command_prefix: {self.command_prefix!r} is not a word like /earshot")
+
+    @property
+    def interval_seconds(self) -> int | None:
+        try:
+            return period(self.interval) if self.interval else None
+        except BadParameter as error:
+            raise ConfigError(f"[earshot] interval: {error.message}") from None
 
 
 @dataclass(frozen=True)

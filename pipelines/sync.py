@@ -24,7 +24,7 @@ import pyarrow as pa
 from pipelines import models, observed, past, skips
 from pipelines.destinations.errors import Unavailable
 from pipelines.intake import Intake
-from pipelines.ledger import Ledger
+from pipelines.ledger import LONG_AGO, Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
@@ -258,6 +258,8 @@ class Run:
             ledger.learn(f"turns {name}", str(reading.turn))
             if swept and not reading.has_newly_failed:
                 ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
+        if reading.resets - {(problem.surface, problem.scope) for problem in reading.problems}:
+            ledger.learn(f"swept {name}", LONG_AGO)  # once: what failed is reset again
         tallies = reading.tallies.values()
         return SourceReport(
             source=name, scopes=len(source.scopes()), completed=reading.completed,

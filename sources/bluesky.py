@@ -35,6 +35,7 @@ log = logging.getLogger("earshot.bluesky")
 
 FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
 MOST = 100  # posts a page
+LONG_AGO = "1970-01-01T00:00:00Z"
 DEEP_EVERY = timedelta(days=7)  # how often a sweep compares an account's own records
 FORCED_EVERY = 6  # runs: `postsCount` sees neither reposts nor edits
 
@@ -166,6 +167,9 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         for batch in standing(reading, account, trail, away):
             yield batch
         return
+    if is_lost or (trail.head and trail.head > reading.api.now.add(days=1)):  # the walk went back a day from now
+        reading.resets.add(("posts", account.did))
+        account.saved = {**account.state, "deep": LONG_AGO}
     for batch in standing(reading, account, after, "active"):
         yield batch
     if reading.sweep:

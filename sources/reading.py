@@ -102,6 +102,7 @@ class Reading:
     sightings: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # complete re-reads: surface, scope → ids
     open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
     open_failures: frozenset[tuple[str, str]] = frozenset()  # scope, surface: what failed when it was last tried
+    resets: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: what lies between may be unread
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
     skipped: dict[str, str] = field(default_factory=dict)  # name → why it is no failure that nothing is read of it
@@ -126,6 +127,7 @@ class Reading:
             return cursors.load(self.raw_cursor(surface, scope), now=now, floor=floor)
         except BadCursor as error:
             log.warning("cursor_invalid surface=%s scope=%s: %s; reset", surface, scope, error)
+            self.resets.add((surface, scope))
             since = now.subtract(seconds=int(self.safe_backfill_hours * 3600))
             self.backfills(surface, scope, since)
             return Cursor(since=since)

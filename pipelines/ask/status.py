@@ -2,16 +2,18 @@
 
 from dataclasses import asdict
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipelines.ask.answer import FAILED, Answer, answering
 from pipelines.ask.control import Control, Held, read_control, read_held
-from pipelines.ask.health import Trouble, judge, moment, slo_seconds
+from pipelines.ask.health import Trouble, expected, judge, moment, slo_seconds
 from pipelines.ask.published import Row, home
 from pipelines.ask.shown import WIDE, hanging, line, styled, table
 from pipelines.ask.times import ago, ago_short, instant, period
+from pipelines.whereabouts import its_config
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,28 +27,25 @@ MINUTES = len("2026-01-01 12:00")
 @click.command()
 @click.option("--check", is_flag=True, help="Exit 1 when the warehouse is stale, incomplete or slow.")
 @click.option(
-    "--interval",
-    type=period,
-    metavar="PERIOD",
-    default="60s",
-    show_default=True,
-    help="How often runs are meant to be.",
-)
+    "--interval", type=period, metavar="PERIOD", help="How often runs are meant to be. [default: [earshot] interval,"
+    " else as they have come so far]",
+)  # fmt: skip
 @click.option("--prometheus", is_flag=True, help="Metrics in Prometheus' text format.")
 @answering
-def status(check: bool, interval: int, prometheus: bool) -> Answer:
+def status(check: bool, interval: int | None, prometheus: bool) -> Answer:
     """The last runs, how far each list was read, what fails and what to do, what is missing, what quota is left.
 
     With --check for monitoring: promised is that what is said gets here within 2 × INTERVAL + 30 s.
     """
-    place = home()
+    place, promised = home(), interval or its_config(Path.cwd()).interval_seconds
     control, held = read_control(place), read_held(place)
+    interval = expected(control, promised)
     troubles = judge(control, held, interval)
     exit_code = FAILED if check and troubles else 0
     if prometheus:
         from pipelines.ask.prometheus import exposition
 
-        text = exposition(control, held)
+        text = exposition(control, held, troubles, interval)
         return Answer({"text": text}, lambda _: click.echo(text, nl=False), exit_code=exit_code)
     data = {
         **asdict(control), **asdict(held), "troubles": [each.json() for each in troubles],
