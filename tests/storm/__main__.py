@@ -24,10 +24,14 @@ EVERY = 20.0  # seconds between lines of progress
 
 def main() -> int:
     asked = _asked()
-    with tempfile.TemporaryDirectory(prefix="earshot-storm-", dir=asked.folder) as folder:
-        if asked.replay:
-            return _replay(asked, Path(folder))
-        return _storm(asked, Path(folder))
+    if asked.folder:
+        return _asked_for(asked, Path(asked.folder))
+    with tempfile.TemporaryDirectory(prefix="earshot-storm-") as folder:
+        return _asked_for(asked, Path(folder))
+
+
+def _asked_for(asked: argparse.Namespace, folder: Path) -> int:
+    return _replay(asked, folder) if asked.replay else _storm(asked, folder)
 
 
 def _asked() -> argparse.Namespace:
@@ -42,7 +46,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--without", default="", help="operations or troubles to leave out, with commas: shut,sick,…")
     parser.add_argument("--replay", default="", help="a round (SEED.WORKER.ROUND) or a saved plan (a .json file)")
     parser.add_argument("--shrink", type=float, default=0, metavar="MINUTES", help="make the replayed plan smaller")
-    parser.add_argument("--folder", default=None, help="where data directories are made; default: the temporary one")
+    parser.add_argument("--folder", default=None, help="where data is kept, also afterwards")
     asked = parser.parse_args()
     asked.without = frozenset(filter(None, asked.without.split(",")))
     return asked
