@@ -16,6 +16,7 @@ import click
 
 from pipelines.ask.times import period
 from pipelines.cli import Told
+from pipelines.destinations.errors import Unavailable
 from pipelines.screen import Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 USAGE, LOCKED, CANCELLED = 2, 4, 130
-PASSING = (Locked, LandingError, OSError, sqlite3.Error)  # another run, a database out of reach, a full disk
+PASSING = (
+    Locked,
+    LandingError,
+    Unavailable,
+    OSError,
+    sqlite3.Error,
+)  # another run, a database out of reach, a full disk
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class Asked:
     demo: bool
     full: bool
     sweep: bool
+    deep: bool
     every: int | None
     as_json: bool
     project: str
@@ -62,6 +70,8 @@ class Asked:
         for name in ("full", "sweep", "every"):
             if self.has_targets and getattr(self, name):
                 raise ConfigError(f"--{name} reads lists; --issue, --mr and --pr read only what they name")
+        if self.deep and not self.sweep:
+            raise ConfigError("--deep is how a sweep is made: --sweep --deep")
         if self.type and self.has_targets:
             raise ConfigError("--type narrows lists; --issue, --mr and --pr read only what they name")
         if self.preflight_only and not self.has_targets:
@@ -78,6 +88,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--demo", is_flag=True, help="Read the demo world: no network, no tokens. Keeps its data in <data>/demo.")
 @click.option("--full", is_flag=True, help="Forget all cursors and read everything again; rows are merged.")
 @click.option("--sweep", is_flag=True, help="Also do the slow checks now: counts, deletions.")
+@click.option("--deep", is_flag=True, help="With --sweep: also the rare ones, which a sweep makes once a week.")
 @click.option(
     "-p", "--project", default="", help="Only this repository, project or account; of targets: where they are."
 )
@@ -129,7 +140,7 @@ def _failed(error: Exception, screen: Plain) -> int:
     match error:
         case Locked():
             return screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED)
-        case LandingError():
+        case LandingError() | Unavailable():
             return screen.failed("UNREACHABLE", str(error), 1)
         case OSError():
             where = error.filename or "the data directory"
@@ -206,7 +217,7 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
     return options_of(
-        config, full=asked.full, sweep=asked.sweep, docs=not asked.no_docs, embed=not asked.no_embed,
+        config, full=asked.full, sweep=asked.sweep, deep=asked.deep, docs=not asked.no_docs, embed=not asked.no_embed,
         is_narrowed=bool(asked.project or asked.type),
     )  # fmt: skip
 

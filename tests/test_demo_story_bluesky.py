@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 import pendulum
 import pytest
 
-from pipelines.demo import story_bluesky_autumn, story_bluesky_news, story_bluesky_summer
+from pipelines.demo import story_bluesky_autumn, story_bluesky_fair, story_bluesky_news, story_bluesky_summer
 from pipelines.demo.bluesky_api import BlueskyApp
 from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.story_bluesky import ACTORS, START, STORY_END, Story, beats, demo_time
@@ -14,7 +14,7 @@ from pipelines.demo.story_bluesky_cast import INES_BEFORE
 from tests.demo_client import get
 from tests.test_demo_bluesky import FEED, PROFILE
 
-TALKS = story_bluesky_summer.TALKS + story_bluesky_autumn.TALKS
+TALKS = story_bluesky_summer.TALKS + story_bluesky_autumn.TALKS + story_bluesky_fair.TALKS
 
 
 def performed(*until: pendulum.DateTime) -> BlueskyWorld:
@@ -104,6 +104,21 @@ def test_posts_have_every_shape(world: BlueskyWorld) -> None:
     assert any(not claim.endswith("Z") for claim in claims), "without a zone"
     assert any(post["created"] > post["indexed_at"] for post in posts), "in the future"
     assert any(str(post["created"]) < "2026-06" for post in posts), "imported from years ago"
+
+
+def test_what_clients_write_of_late(world: BlueskyWorld) -> None:
+    """A gallery, a starter pack that is no quote, a kind of embed that nobody knows yet, a gate, parents that are blocked,
+    reposts with and without a name."""
+    truth, app = world.truth(), BlueskyApp(world)
+    posts, kinds = truth.posts.values(), {post["embed"] for post in truth.posts.values()}
+    assert {"app.bsky.embed.gallery", "app.bsky.embed.poll"} <= kinds
+    assert any(post["shares"] and post["quote"] is None for post in posts)
+    assert {repost["is_named"] for repost in truth.reposts.values()} == {True, False}
+    shown = [item for actor in ACTORS for item in get(app, FEED, actor=actor, limit=100).json()["feed"]]
+    parents = {item["reply"]["parent"]["$type"].partition("#")[2] for item in shown if "reply" in item}
+    assert parents == {"postView", "blockedPost", "notFoundPost"}
+    assert any("threadgate" in item["post"] for item in shown)
+    assert {"uri" in item["reason"] for item in shown if "reason" in item} == {True, False}
 
 
 def test_people_change_their_minds_and_their_names(world: BlueskyWorld) -> None:

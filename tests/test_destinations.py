@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -34,6 +35,10 @@ def run(home: Home, number: int, **options: Any) -> Report:
     report = asyncio.run(sync(home, demo_sources(number), Options(**options)))
     assert report.exit_code == 0, (report.error, [source.problems for source in report.sources])
     return report
+
+
+def costs(report: Report) -> dict[str, int]:
+    return {source.source: source.requests for source in report.sources}
 
 
 @pytest.fixture(scope="module")
@@ -190,11 +195,15 @@ def test_notebooks_ask_there_too_and_notice_the_next_run(ask: Any, there: Home) 
 
 
 def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
-    there: Home, embedded: Home, server: Cluster, tmp_path: Path
+    there: Home, embedded: Home, server: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Rows, cursors and acknowledgements; what was seen stays first seen then. Twice is refused: pasts do not mix."""
-    ours = Home(tmp_path / "data")
+    """Rows, cursors and acknowledgements; what was seen stays first seen then. Twice is refused: pasts do not mix.
+
+    It asks for what it would have asked for without the move, and warns of nothing; so does a shard on a new machine.
+    """
+    ours, stayed = Home(tmp_path / "data"), Home(tmp_path / "stayed")
     held = sum(run(ours, 0).new_events.values())
+    shutil.copytree(ours.path, stayed.path)
     key = "SELECT min(event_key), min(seen_at) FROM feedback.events"
     with ours.destination.looking(ours) as connection:
         before = connection.execute(key).fetchone()
@@ -207,9 +216,13 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     with target.destination.looking(target) as connection:
         assert connection.execute(key).fetchone() == before
     assert json.loads(acknowledged(target, "bot")) == [before[0]]
+    caplog.clear()
     report = run(target, 1)
-    assert 0 < sum(report.new_events.values()) < 50 and report.sources[0].requests < 20
+    assert 0 < sum(report.new_events.values()) < 50
+    assert costs(report) == costs(run(stayed, 1)) and not caplog.messages
     assert differences(embedded, target) == {}
+    elsewhere = run(Home(tmp_path / "machine", target.destination), 1)
+    assert costs(elsewhere)["gitlab"] < 10 and not caplog.messages
     with pytest.raises(NotEmpty, match="holds a warehouse already"):
         moved(ours, target, EarshotConfig())
 
