@@ -114,7 +114,7 @@ def _(SAID, filters, look, mo, numbers):
     """, **filters)  # fmt: skip
     waiting = look.ask(f"""{WAITING}
     SELECT since, who, waiting.waiting_on AS "waits for",
-        scope_name, parent_kind, parent_number, title, opening_words, words AS "with these words", waiting.url
+        discussed.source, scope_name, parent_number, title, opening_words, words AS "with these words", waiting.url
     FROM waiting INNER JOIN discussed USING (thread_id) ORDER BY since LIMIT 10
     """, **filters)  # fmt: skip
     longest = look.table("Who waits longest, for whom", look.discussions(waiting), "discussion", "Nobody waits.")
@@ -132,7 +132,7 @@ def _(SAID, filters, look, mo, numbers):
         FROM said GROUP BY thread_id
     )
     SELECT busiest.said, people, "last", waiting_on AS "whose turn",
-        scope_name, parent_kind, parent_number, title, opening_words, url
+        source, scope_name, parent_number, title, opening_words, url
     FROM busiest INNER JOIN discussed USING (thread_id)
     ORDER BY busiest.said DESC, "last" DESC LIMIT 8
     """, **filters)  # fmt: skip

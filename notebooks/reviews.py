@@ -125,7 +125,7 @@ def _(REVIEWS, filters, look, mo, numbers):
     """, **filters)  # fmt: skip
     oldest = look.ask(f"""{REVIEWS}
     SELECT last_at AS since, waiting_on AS "whose turn",
-        scope_name, parent_kind, parent_number, title, opening_words, last_words AS "said last", url
+        source, scope_name, parent_number, title, opening_words, last_words AS "said last", url
     FROM threads WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 7
     """, **filters)  # fmt: skip
     age = look.spread(ages, "Unresolved, by age", "share of each forge's open threads, since the last word")

@@ -271,12 +271,13 @@ def test_a_page_says_what_to_do_without_backticks() -> None:
     assert "Run <b" in told and ">earshot sync &lt;now&gt;</b>" in told and "`" not in told
 
 
-def test_a_discussion_is_called_by_number_and_title() -> None:
-    row = {"scope_name": "group/console", "parent_kind": "merge_request", "parent_number": 7, "title": "A `x`", "n": 1}
-    (told,) = plain.discussions([{"said": 3, **row, "opening_words": "why"}])
-    assert list(told.items()) == [("said", 3), ("discussion", "console!7 A x"), ("n", 1)]
-    post = {**row, "parent_kind": None, "parent_number": None, "title": None, "opening_words": "A *post*"}
-    assert plain.discussion(post) == "A post"
+def test_a_discussion_is_called_by_number_and_title(home: Home) -> None:
+    """As `earshot show` takes it; a thread of posts by how it began."""
+    row = {"source": "gitlab", "scope_name": "lantern/console", "parent_number": 7, "title": "A `x`", "n": 1}
+    (told,) = look.discussions([{"said": 3, **row, "opening_words": "why"}])
+    assert list(told.items()) == [("said", 3), ("discussion", "console/7 A x"), ("n", 1)]
+    (told,) = look.discussions([{**row, "parent_number": None, "title": None, "opening_words": "A *post*"}])
+    assert told["discussion"] == "A post"
 
 
 @pytest.mark.parametrize(("days", "is_old"), [(0, False), (2, False), (3, True), (400, True)])
@@ -290,7 +291,7 @@ def test_an_old_warehouse_says_so(days: int, is_old: bool) -> None:
 def test_find_asks_the_search_index(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `earshot search` does, within the page's filters; without an index it says what makes one."""
     rows, _ = look.find("token rotat*", since=datetime(2020, 1, 1, tzinfo=UTC), source=None, scope=None, author=None)
-    assert any(row["discussion"].startswith("lantern#13 Rotate upstream tokens") for row in rows)
+    assert any(row["discussion"].startswith("lantern/13 Rotate upstream tokens") for row in rows)
     assert all(row["url"] for row in rows)
     only, none = look.find("token", source="gitlab", scope="lantern/charts")
     assert (only, none) == ([], "Nobody said that.")
@@ -415,7 +416,7 @@ def test_a_reader_filters_and_a_publish_is_seen(served: str, home: Home, browser
     assert words.inner_text().startswith("<img src='http://evil.test/a.png'")
     assert shown.page.evaluate("window.hacked") is None
     assert shown.page.locator("[src*='evil.test'], [href^='javascript']").count() == 0
-    for words, found in (("aria", "console!13 The node table speaks"), ("qzxv", "Nobody said that.")):
+    for words, found in (("aria", "console/13 The node table speaks"), ("qzxv", "Nobody said that.")):
         shown.page.get_by_label("Find", exact=True).fill(words)
         shown.page.get_by_label("Find", exact=True).press("Enter")
         shown.page.get_by_text(found).first.wait_for(timeout=20_000)

@@ -4,11 +4,10 @@ Needs the extra `[notebooks]`; nothing else in the package imports it.
 """
 
 from pipelines.ask.health import judge, remedy
+from pipelines.look.discussions import discussions, find
 from pipelines.look.drawn import over_time, ranked, run_by_run, spread
-from pipelines.look.find import find
 from pipelines.look.live import Chosen, begin, beside, clock, numbers
 from pipelines.look.page import table, title
-from pipelines.look.plain import discussions
 from pipelines.look.questions import Nothing, ask, bounds, control, held, ledger
 from pipelines.look.spans import PERIODS, length, length_of, period
 
