@@ -22,7 +22,7 @@ from sources.bluesky_tables import TABLES
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
 from sources.http import Failure
-from sources.reading import Batch, Reading, side_by_side
+from sources.reading import Batch, Reading, Unread, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
 
 __all__ = ["Bluesky", "BlueskyConfig"]
@@ -101,8 +101,8 @@ class Bluesky:
     async def settle(self, reading: Reading, suspects: list[Row]) -> None:
         await settle(reading, self._read, suspects, self.config.directory_url)
 
-    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
-        await retry(reading, self._read, quarantined)
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        await retry(reading, self._read, due)
 
 
 async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
@@ -153,10 +153,17 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         away = await why_away(reading, account.did, failure)
         if away is None:
             raise
+        before = account.state.get("status")
+        if away == "not found" and before not in ("missing", away):
+            away = "missing"  # the AppView may have lost sight of it: the next run asks again
         log.info("[SKIP] %s: %s", account.handle, away)
+        if away != before:
+            reading.tell(f"{account.handle} is {away}: skipped, nothing of it is deleted")
         for batch in standing(reading, account, trail, away):
             yield batch
         return
+    if account.state.get("status") not in (None, "active"):
+        reading.tell(f"{account.handle} is back")
     for batch in standing(reading, account, after, "active"):
         yield batch
     if reading.sweep:

@@ -99,6 +99,9 @@ class BlueskyWorld:
     def take_down(self, who: Who) -> None:
         self._set(who, "takendown")
 
+    def hide(self, who: Who) -> None:
+        self._set(who, "hidden")
+
     def delete_account(self, who: Who) -> None:
         """For good; the handle is free for somebody else."""
         account = self._known(who)
