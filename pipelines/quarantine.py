@@ -51,7 +51,8 @@ class Quarantine:
         return {
             row["key"]: Unread(
                 row["scope"], row["surface"], row["key"], row["reason"], row["raw"], row["parent_key"],
-                is_let_be=row["let_be_at"] is not None, is_due=row["let_be_at"] is None and row["retry_at"] <= now,
+                is_let_be=row["let_be_at"] is not None,
+                is_due=row["let_be_at"] is None and (row["retry_at"] <= now or row["last_at"] > now),  # a wrong clock's
             )
             for row in self.ledger.connection.execute(query, (self.source,))
         }  # fmt: skip

@@ -148,8 +148,9 @@ class Run:
             intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=turn, run=self.run_id, since_run=ledger.third_last(self.run_id, source.name),
-                look=partial(self.work, look, self.home), is_new=not (landing.cursors or landing.is_shaped()),
+                deep=self.options.deep, turn=turn, run=self.run_id,
+                since_run=ledger.third_last(self.run_id, source.name), look=partial(self.work, look, self.home),
+                is_new=not (landing.cursors or landing.is_shaped()),
                 unread=Quarantine(ledger, source.name).unread(), open_failures=failed,
                 safe_backfill_hours=self.options.safe_backfill_hours,
             )  # fmt: skip

@@ -14,7 +14,7 @@ from functools import partial
 from sources import github_rows as rows
 from sources.github_pulls import pulls_with_reviews
 from sources.github_repository import comment_rows, issue_rows, review_comment_rows, review_rows
-from sources.http import Failure
+from sources.http import Failure, TooLarge
 from sources.paging import walk
 from sources.place import Place, sight_by
 from sources.reading import Batch, Unread, side_by_side
@@ -145,6 +145,9 @@ async def _again(repo: Place, record: Unread) -> AsyncIterator[Batch]:
         return
     try:
         found = await repo.one("rechecks", path)
+    except TooLarge as failure:
+        reading.keep(record.again(f"too large by itself: {failure}"[:300]))
+        return
     except Failure as failure:
         if failure.code not in ABSENT:
             raise

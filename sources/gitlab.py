@@ -23,7 +23,7 @@ from sources.gitlab_settle import DUE, settle
 from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
 from sources.gitlab_threads import DEPENDENTS
-from sources.http import Answer, Failure
+from sources.http import Answer, Failure, TooLarge
 from sources.place import Kind, Place, look_up, sight_by
 from sources.reading import Batch, Payload, Reading, Unread, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant, json_record
@@ -185,6 +185,9 @@ async def again(place: Place, record: Unread) -> AsyncIterator[Batch]:
         return
     try:
         found = await place.one("rechecks", f"{record.surface}/{number}")
+    except TooLarge as failure:
+        reading.keep(record.again(f"too large by itself: {failure}"[:300]))
+        return
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise

@@ -198,10 +198,13 @@ def held_of(row: Row) -> tuple[DateTime | None, str | None]:
 
 def _kept(discussions: list[Json]) -> list[Payload]:
     """Discussions and notes raw; system notes without a place in a diff are numerous and say little: not kept."""
-    kept = [Payload("discussion", str(d.get("id")), fingerprint(d), d) for d in discussions]
+    kept = []
     for discussion in discussions:
         notes = discussion.get("notes")
-        for note in notes if isinstance(notes, list) else ():
+        if not isinstance(notes, list):
+            continue
+        kept.append(Payload("discussion", str(discussion.get("id")), fingerprint(discussion), discussion))
+        for note in notes:
             if isinstance(note, dict) and (not note.get("system") or note.get("position")):
                 kept.append(Payload("note", str(note.get("id")), fingerprint(note), note))
     return kept

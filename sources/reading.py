@@ -17,7 +17,8 @@ from pendulum import DateTime
 from sources import cursor as cursors
 from sources.cursor import BadCursor, Cursor
 from sources.http import Api, Failure, Tally
-from sources.record import Json, Row, Table, Unreadable, fingerprint, json_bytes, json_record
+from sources.record import Json, Row, Table, Unreadable, json_bytes
+from sources.unread import Quarantined, Unread, quarantine_key
 
 __all__ = [
     "Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "Unread", "not_understood", "quarantine_key",
@@ -76,38 +77,6 @@ class Problem:
     until: DateTime | None = None
 
 
-@dataclass(frozen=True)
-class Quarantined:
-    """A record that could not be parsed, kept raw."""
-
-    scope: str
-    surface: str
-    key: str
-    reason: str
-    raw: Json
-    parent_key: str | None = None  # the issue or the like that it is, or hangs on
-
-
-@dataclass(frozen=True)
-class Unread:
-    """A record in quarantine, as earlier runs left it."""
-
-    scope: str
-    surface: str
-    key: str
-    reason: str
-    raw: str
-    parent_key: str | None
-    is_let_be: bool = False  # somebody has said that nobody will ever read it
-    is_due: bool = True  # to be asked for by this run
-
-    def again(self, reason: str | None = None) -> Quarantined:
-        """Asked for, and still not read."""
-        return Quarantined(
-            self.scope, self.surface, self.key, reason or self.reason, json_record(self.raw), self.parent_key
-        )
-
-
 Look = Callable[[str, Mapping[str, object]], Awaitable[list[Row]]]
 
 
@@ -122,6 +91,7 @@ class Reading:
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # the sweep is to compare what it otherwise compares rarely
     turn: int = 0  # the number of this source's run
     run: int = 0  # the number of the run
     since_run: int = 0  # the first of the three runs of this source before it
@@ -263,13 +233,6 @@ def _age(row: Row) -> float | None:
     return (
         max(0.0, (seen - said).total_seconds()) if isinstance(said, DateTime) and isinstance(seen, DateTime) else None
     )
-
-
-def quarantine_key(surface: str, scope: str, item: Json) -> str:
-    """By its number or its uri; what has neither is known by all that it says."""
-    id_ = item.get("id")
-    is_id = isinstance(id_, int) or (isinstance(id_, str) and "://" in id_ and len(id_) <= 256)
-    return f"{surface}:{scope}:{id_ if is_id else fingerprint(repr(item))}"
 
 
 class Source(Protocol):
