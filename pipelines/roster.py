@@ -40,7 +40,10 @@ SELECT source, surface, sum(requests) AS requests, sum(pages) AS pages, sum(fetc
 FROM requests GROUP BY source, surface ORDER BY source, surface
 """
 FAILURES = "SELECT * FROM failures WHERE resolved_at IS NULL ORDER BY source, scope_name, surface"
-QUARANTINE = "SELECT source, count(*) AS n FROM quarantine WHERE resolved_at IS NULL GROUP BY source ORDER BY source"
+QUARANTINE = """
+SELECT source, count(*) AS n, min(key) AS key FROM quarantine WHERE resolved_at IS NULL AND let_be_at IS NULL
+GROUP BY source ORDER BY source
+"""
 # newest first; one with a clock in the future would be the newest for years
 LAST_WORDS = "SELECT shard, told FROM runners ORDER BY CASE WHEN told_at > ? THEN 1 ELSE 0 END, told_at DESC"
 RUNNERS = "shard TEXT PRIMARY KEY, told_at TEXT NOT NULL, told TEXT NOT NULL"

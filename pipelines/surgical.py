@@ -25,8 +25,10 @@ import orjson
 
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, staged
+from pipelines.quarantine import Quarantine
 from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.surgery import PARTIAL, Order, Outcome, Surgery
+from pipelines.suspects import look
 from pipelines.sync import Options, Run
 from pipelines.warehouse import Home, Locked, as_dicts
 from sources.http import Failure
@@ -90,7 +92,11 @@ class _Stages:
         if not order.preflight_only:
             self.warehouse.worker.submit(_import_dlt)  # while the network is waited for
         async with order.connected.connect() as api:
-            reading = Reading(api, _nothing, {})
+            run, source = self.warehouse, order.source.name
+            reading = Reading(
+                api, _nothing, {}, unread=Quarantine(self.ledger, source).unread(), run=self.surgery.run_id,
+                look=partial(run.work, look, run.home),
+            )  # fmt: skip
             self.warehouse.watch.readings[order.source.name] = reading
             with self._stage("preflight"):
                 fetched = await self._preflight(reading)
@@ -153,10 +159,11 @@ class _Stages:
         gate, batches = asyncio.Semaphore(AT_ONCE), list[Batch]()
 
         async def read(one: Fetched, name: str) -> None:
-            async def all_of_it() -> list[Batch]:
-                return [batch async for batch in one.dependents[name](held.get(one.key, {}))]
+            async def all_of_it() -> None:
+                async for batch in one.dependents[name](held.get(one.key, {})):
+                    batches.append(batch)
 
-            batches.extend(await self._in_time(self.surgery.outcomes[one.target], name, gate, all_of_it) or [])
+            await self._in_time(self.surgery.outcomes[one.target], name, gate, all_of_it)
 
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches

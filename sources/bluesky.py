@@ -26,7 +26,7 @@ from sources.bluesky_trail import Plan, Trail, load
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
 from sources.http import Failure
-from sources.reading import Batch, Reading, side_by_side
+from sources.reading import Batch, Reading, Unread, side_by_side
 from sources.record import Json, Row, Table, fingerprint
 
 __all__ = ["Bluesky", "BlueskyConfig"]
@@ -107,8 +107,8 @@ class Bluesky:
         await settle(reading, self._read, suspects)
         await compare(reading, self._read, suspects, self.config.directory_url)
 
-    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
-        await retry(reading, self._read, quarantined)
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        await retry(reading, self._read, due)
 
 
 async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
@@ -118,7 +118,8 @@ async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
     for account in accounts:
         account.profile = shown.get(account.did)
         saved, has_failed = account.state, (account.did, "posts") in reading.open_failures
-        if not account.profile or has_failed or saved.get("resume") or saved.get("profile") != told_by(account.profile):
+        is_unsure = has_failed or saved.get("resume") or saved.get("status", "active") != "active"
+        if not account.profile or is_unsure or saved.get("profile") != told_by(account.profile):
             due.append(account)
         else:
             reading.tally("posts", account.did).is_spared = True
@@ -163,10 +164,17 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         away = await why_away(reading, account.did, failure)
         if away is None:
             raise
+        before = account.state.get("status")
+        if away == "not found" and before not in ("missing", away):
+            away = "missing"  # the AppView may have lost sight of it: the next run asks again
         reading.skip(account.name, away)
+        if away != before:
+            reading.told.append(f"{account.handle} is {away}: skipped, nothing of it is deleted")
         for batch in standing(reading, account, trail, away):
             yield batch
         return
+    if account.state.get("status") not in (None, "active"):
+        reading.tell(f"{account.handle} is back")
     if is_lost or (trail.head and trail.head > reading.api.now.add(days=1)):  # the walk went back a day from now
         reading.resets.add(("posts", account.did))
         account.saved = {**account.state, "deep": LONG_AGO}

@@ -17,6 +17,7 @@ from pipelines.ledger import Ledger
 from pipelines.making import Options
 from pipelines.observed import rule_out
 from pipelines.pile import Pile
+from pipelines.quarantine import Quarantine
 from pipelines.roster import report_for_work, reports
 from pipelines.settings import landed_tables
 from pipelines.vectors import opened_vectors
@@ -123,11 +124,11 @@ def test_a_run_that_died_in_the_future_is_dead(tmp_path: Path) -> None:
 def test_what_was_kept_raw_in_the_future_is_asked_for_now(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "control.sqlite") as ledger:
         with in_the_future():
-            ledger.keep_raw("gitlab", [Quarantined("1", "notes", "k", "why", {})])
-        assert [row["key"] for row in ledger.quarantined("gitlab", due=True)] == ["k"]
-        for _ in range(5):
-            ledger.keep_raw("gitlab", [Quarantined("1", "notes", "k", "why", {})])
-        assert ledger.quarantined("gitlab", due=True) == [], "and rests between its attempts as ever"
+            for _ in range(5):
+                Quarantine(ledger, "gitlab").keep([Quarantined("1", "notes", "k", "why", {})])
+        assert Quarantine(ledger, "gitlab").unread()["k"].is_due
+        Quarantine(ledger, "gitlab").keep([Quarantined("1", "notes", "k", "why", {})])
+        assert not Quarantine(ledger, "gitlab").unread()["k"].is_due, "and rests between its attempts as ever"
 
 
 def test_what_could_not_be_embedded_in_the_future_is_tried_now(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.ask import health
 from pipelines.ledger import Ledger
+from pipelines.quarantine import Quarantine
 from sources.reading import Problem, Quarantined
 from tests.asked import REAL_NOW, Reader, at_its_time
 
@@ -64,12 +65,12 @@ def test_what_fails_is_named_with_what_to_do(own: Reader) -> None:
         ledger.record_problems(
             9, "github", [Problem("1001", "issues", "AUTH_FAILED", "401 Unauthorized")], {"1001": "a/b"}
         )
-        ledger.keep_raw("gitlab", [Quarantined("1", "issues", "k", "no id", {"x": 1})])
+        Quarantine(ledger, "gitlab").keep([Quarantined("1", "issues", "k", "no id", {"x": 1})])
         ledger.finish(ledger.begin("bulk", ["github"]), "failed", 1, error="disk full")
     asked = own.ask("status", "--check", "--interval", "1h", width=160)
     assert asked.code == 1
     assert "! a/b issues: 401 Unauthorized" in asked.out and "check the token" in asked.out
-    assert "1 records of gitlab could not be parsed" in asked.out and "the last run failed: disk full" in asked.out
+    assert "1 record of gitlab cannot be read" in asked.out and "the last run failed: disk full" in asked.out
     narrow = own.ask("status", width=40).out
     assert all(line.startswith("  ") for line in narrow.partition("To look at\n")[2].splitlines()), narrow
     assert codes(own, "--interval", "1h") == {"AUTH_FAILED", "QUARANTINE", "FAILED_RUN"}

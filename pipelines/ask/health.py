@@ -92,8 +92,10 @@ def _gaps(control: Control, held: Held) -> list[Trouble]:
         for each in control.failures
     ]
     for each in control.quarantine:
-        message = f"{each['n']:,} records of {each['source']} could not be parsed"
-        found.append(Trouble("QUARANTINE", message, 'they are kept raw: earshot sql "FROM ops.quarantine"'))
+        n, key = each["n"], each.get("key") or "KEY"
+        message = f"{n:,} record{'' if n == 1 else 's'} of {each['source']} cannot be read: not all is here"
+        hint = f"see `earshot quarantine list`; what nobody will ever read: earshot quarantine drop {key}"
+        found.append(Trouble("QUARANTINE", message, hint))
     if held.incomplete:
         named = "; ".join(
             f"{row['scope_name']} {row['parent_number']} holds {row['held_count']} of {row['remote_count']}"
