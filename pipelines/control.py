@@ -28,6 +28,8 @@ TABLES = {
     "lifecycle": "parent_key TEXT PRIMARY KEY, state TEXT NOT NULL, since_at TEXT NOT NULL, actionable_from TEXT,"
     " revision BIGINT NOT NULL",
     "links": "issue_key TEXT PRIMARY KEY, change_key TEXT NOT NULL, linked_at TEXT NOT NULL",
+    # all of these came back from a copy that may not know what was decided since `as_of`
+    "restorations": "restored_at TEXT PRIMARY KEY, as_of TEXT NOT NULL",
 }
 
 

@@ -34,6 +34,7 @@ from sources.record import instant
 __all__ = ["Sent", "check", "deliver", "worded"]
 
 OVERLAP = 120  # seconds
+BEGINNING = pendulum.datetime(2000, 1, 1)
 SKEW = 60  # seconds: clocks that differ by more from what was thought are minded
 TRIES = 3
 
@@ -158,7 +159,8 @@ class _Delivery:
         return await self._found(row)
 
     async def _found(self, row: dict[str, Any]) -> Said | None:
-        since = instant(row["unsure_from"] or row["planned_at"]).subtract(seconds=OVERLAP)
+        since = instant(row["unsure_from"] or row["planned_at"])
+        since = BEGINNING if since > pendulum.now("UTC") else since.subtract(seconds=OVERLAP)  # a wrong clock's
         ahead = self.api.ahead if self.api.ahead is not None else clock_ahead(self.home, self.letter.source)
         look = await self._look(since.subtract(seconds=round(ahead)))
         if abs((self.api.ahead or 0) - ahead) > SKEW and not _carrying(look, self.letter.token):

@@ -155,6 +155,7 @@ class Landing:
         more = ("SET threads = 1", *((QUICKLY,) if self.quick else ()))
         with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
             load = loading.load(self.home, self._opened, parts)
+            self.home.destination.forget_states(self.home, self.source, self.name)
         mark(self.home, self.name, load)
 
     def _resources(self) -> Resources:

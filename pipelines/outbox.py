@@ -100,6 +100,7 @@ def planned(home: Home, letter: Letter) -> dict[str, Any]:
     with control.writing(home) as outbox:
         places = ", ".join("?" * len(new))
         outbox.rows(f"INSERT INTO answers ({', '.join(new)}) VALUES ({places}) ON CONFLICT DO NOTHING", [*new.values()])
+        _doubt(outbox, letter.token)
         row = _row(outbox, letter.token)
     # a thread can get another name: a note that somebody replies to begins one
     is_the_same_event = any(values[name] and row[name] == values[name] for name in ("said_key", "command_key"))
@@ -110,6 +111,21 @@ def planned(home: Home, letter: Letter) -> dict[str, Any]:
             "TOKEN_TAKEN", f"token {letter.token} stands for another answer, on {where}", "take another token"
         )
     return row
+
+
+def _doubt(outbox: Control, token: str) -> None:
+    """Where this outbox came back from a copy: what it does not know of, or knows as not sent, may have been sent
+    after the copy was made. It is looked for before it is said; what was tried since then is known again.
+    """
+    as_of, restored_at = outbox.rows("SELECT min(as_of), max(restored_at) FROM restorations")[0]
+    if as_of is None:
+        return
+    outbox.rows(
+        "UPDATE answers SET status = 'planned', is_unsure = 1, is_over = 0, attempted_at = ?,"
+        " unsure_from = CASE WHEN unsure_from < ? THEN unsure_from ELSE ? END"
+        " WHERE token = ? AND status IN ('planned', 'failed') AND (attempted_at IS NULL OR attempted_at < ?)",
+        [restored_at, as_of, as_of, token, restored_at],
+    )
 
 
 def note(home: Home, token: str, **columns: object) -> dict[str, Any]:

@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -137,13 +139,32 @@ def _ending(report: "Report", home: Home) -> str:
 
 
 def _next_steps(report: "Report", home: Home, demo: bool) -> str:
-    data = f"EARSHOT_DATA={_shown_path(home.path)} " if demo or "EARSHOT_DATA" in os.environ else ""
-    pipelines = f" --pipelines-dir {_shown_path(home.working)}" if data else ""
-    again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
+    """Commands on lines of their own, to be copied as they are."""
+    data = quote(_shown_path(home.path))
+    if demo:
+        return DEMO_STEPS.format(data=data, earshot=_program("earshot"))
+    named = f"EARSHOT_DATA={data} " if "EARSHOT_DATA" in os.environ else ""
+    pipelines = f" --pipelines-dir {quote(_shown_path(home.working))}" if named else ""
     return (
-        f'What is said:  {data}earshot sql "FROM feedback.threads ORDER BY last_at DESC"\n'
-        f"How far read:  dlt pipeline{pipelines} earshot_{report.sources[0].source} info{again}"
+        f"What is said, and how far each list was read:\n  {named}{_program('earshot')} list threads\n"
+        f"  {_program('dlt')} pipeline{pipelines} earshot_{report.sources[0].source} info"
     )
+
+
+DEMO_STEPS = """\
+Next, in this shell:
+  export EARSHOT_DATA={data}
+  {earshot} list threads --since 3d
+  {earshot} sql "SELECT author, body FROM feedback.comments WHERE body > '' ORDER BY created_at DESC LIMIT 5"
+  {earshot} list commands --unanswered
+Answer one (earshot reply KEY --body Done.), which leaves nothing on any service, and run the demo again: two minutes
+pass in the story, and only the news is read."""
+
+
+def _program(name: str) -> str:
+    """As this shell finds it: by its name, or beside the Python that runs."""
+    beside = os.path.join(os.path.dirname(sys.executable), name)
+    return quote(beside) if which(name) is None and os.path.exists(beside) else name
 
 
 def _shown_path(path: Any) -> str:

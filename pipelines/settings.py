@@ -45,7 +45,7 @@ PROVIDERS = ("", "off", "local", "ollama", "openai")
 
 @dataclass(frozen=True)
 class EmbedConfig:
-    """Who turns words into vectors. By itself the embedded model, where `earshot[semantic]` is installed."""
+    """Who turns words into vectors. By itself the embedded model, where the extra `[semantic]` is installed."""
 
     provider: str = ""
     model: str = ""

@@ -149,7 +149,7 @@ class Run:
             intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=turn, is_new=not (landing.cursors or landing.is_shaped()),
+                deep=self.options.deep, turn=turn, is_new=not (landing.cursors or landing.is_shaped()),
                 open_quarantine=frozenset(kept), open_failures=failed,
                 safe_backfill_hours=self.options.safe_backfill_hours,
             )  # fmt: skip

@@ -82,13 +82,16 @@ class Home:
         return self.path / "dlt"
 
     def create(self) -> None:
+        """Before anything is written; what was decided is put back where it was lost."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
+        self.destination.restore_control(self)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Single flight, on this machine and wherever others write to the same."""
+        """Single flight, on this machine and wherever others write to the same; rows are put back that were lost."""
         with self.lock_here(), self.destination.single_flight(self):
+            self.destination.restore_rows(self)
             yield
 
     @contextmanager
@@ -110,23 +113,23 @@ class Home:
         return self.destination.publish(self)
 
 
-def copied(warehouse: Path, published: Path) -> int:
-    """Copies the closed, checkpointed warehouse for readers; bytes copied. The one cost that grows with history."""
-    partial = published.with_suffix(".partial")
+def copied(source: Path, target: Path) -> int:
+    """A closed, checkpointed database file, whole or not at all; bytes copied. The one cost that grows with history."""
+    partial = target.with_suffix(".partial")
     try:
-        shutil.copyfile(warehouse, partial)  # by the kernel
-        with open(partial, "rb+") as target:
-            os.fsync(target.fileno())
-        os.replace(partial, published)
-    except OSError as error:
+        shutil.copyfile(source, partial)  # by the kernel
+        with open(partial, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except OSError:
         partial.unlink(missing_ok=True)
-        raise PublishError(f"could not publish {published}: {error.strerror}; readers keep the last state") from None
-    folder = os.open(published.parent, os.O_RDONLY)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return published.stat().st_size
+    return target.stat().st_size
 
 
 def _holder(path: Path) -> str:

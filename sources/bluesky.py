@@ -16,14 +16,17 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources.bluesky_accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
-from sources.bluesky_feed import Found, Page, Plan, Trail, load, page_of, walk
+from sources.bluesky_deep import compare
+from sources.bluesky_embeds import inner
+from sources.bluesky_feed import Found, Page, page_of, walk
 from sources.bluesky_settle import LOOKED_AT, SUSPECTS, retry, settle
 from sources.bluesky_tables import TABLES
+from sources.bluesky_trail import Plan, Trail, load
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
 from sources.http import Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.record import Json, Row, Table, fingerprint
 
 __all__ = ["Bluesky", "BlueskyConfig"]
 
@@ -99,7 +102,8 @@ class Bluesky:
         await side_by_side(feeds, AT_ONCE)
 
     async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        await settle(reading, self._read, suspects, self.config.directory_url)
+        await settle(reading, self._read, suspects)
+        await compare(reading, self._read, suspects, self.config.directory_url)
 
     async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
         await retry(reading, self._read, quarantined)
@@ -161,7 +165,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         yield batch
     if reading.sweep:
         reading.sightings["posts", account.did] = set()
-        if deep_due(account, reading.api.now):
+        if account.state.get("floor") and (reading.deep or deep_due(account, reading.api.now)):
             reading.sightings["records", account.did] = set()
 
 
@@ -180,6 +184,7 @@ def standing(reading: Reading, account: Account, trail: Trail, status: str) -> I
         **trail.json(), "status": status, "told": account.told, "name": account.name, "taken_by": account.taken_by,
         "profile": told_by(account.profile) if account.profile else saved.get("profile"),
         "deep": saved.get("deep") or (trail.watermark and trail.watermark.to_iso8601_string()),
+        "compared": saved.get("compared"),
     }  # fmt: skip
     if cursor == saved:
         return
@@ -199,11 +204,9 @@ def known_trail(account: Account) -> tuple[Trail, bool]:
 
 
 def deep_due(account: Account, now: DateTime) -> bool:
-    followed = bool(account.state.get("floor"))
-    try:
-        return followed and now >= instant(account.state.get("deep")) + DEEP_EVERY
-    except Unreadable:
-        return followed
+    """A week after the last one, or after the first walk; an instant in the future or none is due."""
+    last = account.instant("deep")
+    return last is None or not last <= now < last + DEEP_EVERY
 
 
 def say(account: Account, trail: Trail, found: Found, new: int) -> None:
@@ -212,7 +215,7 @@ def say(account: Account, trail: Trail, found: Found, new: int) -> None:
     elif new:
         more = ": high volume, fetched more pages" if found.page > 1 else ""
         log.info("[POLL] %s: %d posts across %d pages%s", account.handle, new, found.page, more)
-    if found.trail and found.trail.resume:
+    if found.trail and found.trail.unread:
         log.info("[POLL] %s: stopped after %d pages; the next run goes on there", account.handle, found.page)
 
 
@@ -222,6 +225,4 @@ def told_by(profile: Json) -> str:
 
 def author_of(item: Json) -> Json:
     """The author of the item's post, or who reposted it."""
-    reason, post = item.get("reason"), item.get("post")
-    author = reason.get("by") if isinstance(reason, dict) else post.get("author") if isinstance(post, dict) else None
-    return author if isinstance(author, dict) else {}
+    return inner(inner(item, "reason"), "by") or inner(inner(item, "post"), "author")

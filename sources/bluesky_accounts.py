@@ -17,7 +17,7 @@ from sources.bluesky_rows import identity, item_rows
 from sources.config import ConfigError
 from sources.http import Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Unreadable
+from sources.record import Json, Row, Unreadable, instant, maybe
 
 __all__ = ["AT_ONCE", "MOST_LISTED", "XRPC", "Account", "names_in", "profiles", "resolve", "shaped", "why_away"]
 
@@ -58,8 +58,19 @@ class Account:
         who = {"handle": self.handle, "display_name": None, "is_unlisted": False, **self.told}
         return {
             **who, "did": self.did, "scope": self.did, "configured_as": self.name, "status": status,
-            "handle_taken_by": self.taken_by, "watermark": watermark, "changed_at": now,
+            "handle_taken_by": self.taken_by, "watermark": watermark, "deep_swept_at": self.instant("compared"),
+            "changed_at": now,
         }  # fmt: skip
+
+    def row_again(self, now: DateTime) -> Row:
+        """As it was committed last."""
+        return self.row(str(self.state.get("status", "active")), self.instant("watermark"), now)
+
+    def instant(self, name: str) -> DateTime | None:
+        try:
+            return maybe(instant, self.state.get(name))
+        except Unreadable:
+            return None
 
     def meet(self, author: Json) -> None:
         """Who they are now. What cannot be read of it leaves them who they were; their posts land all the same."""

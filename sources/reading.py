@@ -90,6 +90,7 @@ class Reading:
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # the sweep is to compare what it otherwise compares rarely
     turn: int = 0  # the number of this source's run
     is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0

@@ -15,6 +15,7 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request, Response
 from pipelines.ledger import Ledger
 from pipelines.report import Report
+from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk
 
@@ -40,7 +41,7 @@ def read(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
     review = repo.review(pull, "tomasz-w", "CHANGES_REQUESTED", "One thing.")
     repo.review_comment(pull, "tomasz-w", "cache.go", "Why?", 12, review_id=review)
     world.advance(seconds=600)
-    told = desk(tmp_path / "data", world)
+    told = in_memory(desk(tmp_path / "data", world))
     assert told.run().exit_code == 0
     world.advance(seconds=600)
     return told

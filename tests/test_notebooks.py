@@ -25,6 +25,8 @@ from bench import reader_rows
 from pipelines import look
 from pipelines.look import page, questions, spans
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = ("feedback", "reviews", "health")
 HOSTILE = (

@@ -1,6 +1,7 @@
 """`earshot status`: what a person sees, what a monitor is told."""
 
 import re
+from typing import Any
 
 import duckdb
 import pytest
@@ -21,16 +22,18 @@ def codes(reader: Reader, *words: str) -> set[str]:
     return {each["code"] for each in reader.json("status", "--check", *words)["data"]["troubles"]}
 
 
-def test_cursors_of_all_lists_stand_side_by_side(demo: Reader) -> None:
+def test_cursors_of_all_lists_stand_side_by_side(demo: Reader, worlds: dict[str, Any]) -> None:
     """Merge requests beside issues and the rest, each with its place's own name and how far it was read."""
     lines = [" ".join(line.split()) for line in demo.ask("status", width=160).lines]
     assert any(re.match(r"#1 done bulk \d{4}-.* 0 seconds|#1 done bulk", line) for line in lines)
-    for expected in (
-        "gitlab lantern/console merge_requests 2026-10-24 14:57:02",
-        "gitlab lantern/console issues 2026-10-28 15:24:07",
-        "github lantern/lantern issue_comments 2026-10-30 06:00:12",
+    console, lantern = worlds["gitlab"].paths["lantern/console"], worlds["github"].names["lantern/lantern"]
+    for place, rows in (
+        ("gitlab lantern/console merge_requests", console.merge_requests),
+        ("gitlab lantern/console issues", console.issues),
+        ("github lantern/lantern issue_comments", lantern.comments.rows),
     ):
-        assert any(line.startswith(expected) for line in lines), expected
+        newest = max(row.updated_at for row in rows.values())
+        assert any(line.startswith(f"{place} {newest.to_datetime_string()}") for line in lines), place
     assert any(re.match(r"bluesky lantern\.example posts 2026-", line) for line in lines)
     assert any(re.match(r"Complete: (\d+) of \1 threads hold all", line) for line in lines)
     assert any(re.match(r"Quota left: github 4,9\d\d of 5,000", line) for line in lines)

@@ -14,6 +14,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from pipelines import control
 from pipelines.destinations.postgres import Postgres
 from pipelines.run import main
 from pipelines.sharding import Shard
@@ -22,6 +23,8 @@ from tests.elsewhere import differences, place
 from tests.servers import PASSWORD, Cluster, programs
 from tests.story import news, small_world
 from tests.synced import desk
+
+pytestmark = pytest.mark.ci
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads")
@@ -148,6 +151,8 @@ def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path
         shutil.copy(file, restored.home.path)
     assert restored.run().exit_code == 0
     assert differences(reader.home, restored.home, SEEN) == {}
+    with control.writing(restored.home) as decided:
+        assert len(decided.rows("SELECT as_of FROM restorations")) == 1, "or an answer of since then is said twice"
 
 
 @pytest.mark.skipif(not shutil.which("pg_dump") or not shutil.which("sqlite3"), reason="pg_dump or sqlite3 is missing")

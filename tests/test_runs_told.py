@@ -193,6 +193,7 @@ def completion(project: GitLabProject) -> str:
     return str(json.loads(detail)["completion_status"])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("tail", "fetched"), [("/merge_requests/1", False), ("/merge_requests/1/discussions", True)])
 def test_an_interrupted_surgical_run_tells_what_became_of_its_targets(
     story: GitLabProject, tail: str, fetched: bool
@@ -211,6 +212,7 @@ def story_place(project: GitLabProject) -> str:
     return next(iter(project.ledger("SELECT scope_name FROM scopes")))[0]
 
 
+@pytest.mark.ci
 def test_an_interrupted_bulk_run_tells_how_far_it_was(story: GitLabProject) -> None:
     told = json.loads(interrupted(story, "/merge_requests", "--full", "--json").out)
     assert not told["ok"] and told["error"]["code"] == "CANCELLED" and told["meta"]["exit_code"] == 130
@@ -218,12 +220,14 @@ def test_an_interrupted_bulk_run_tells_how_far_it_was(story: GitLabProject) -> N
     assert told["data"]["sources"][0]["requests"] > 0
 
 
+@pytest.mark.ci
 def test_people_are_told_too(story: GitLabProject) -> None:
     ended = interrupted(story, "/merge_requests/1/discussions", "--mr", "1")
     assert "!1  is there; nothing written" in ended.out and "cancelled" in ended.out
     assert "complete" not in ended.said and "Traceback" not in ended.said
 
 
+@pytest.mark.ci
 def test_a_killed_run_is_not_complete(story: GitLabProject) -> None:
     """Nobody was there to say how it ended: it says that it did not."""
     killed = story.killed_at("pipelines.warehouse:Home.publish", "--mr", "1")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines.destinations.errors import Locked, Unavailable
+from pipelines.destinations.errors import LandingError, Locked, Unavailable
 from pipelines.screen import envelope, safe
 from sources.config import ConfigError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["DAMAGED", "FAILED", "USAGE", "Answer", "Refusal", "answering", "console", "typed"]
 
 FAILED, USAGE, LOCKED = 1, 2, 4
-DAMAGED = "put its backup in its place, or move it away: the ledger and all that was decided begin anew then"
+DAMAGED = "put its backup in its place, or move it away: the next run makes it of what was published"
 WIDTH_IN_A_PIPE = 160  # whoever reads on there is a program or a file
 
 
@@ -60,7 +60,7 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
             sys.exit(_refused(refusal, as_json))
         except Locked as error:
             sys.exit(_refused(Refusal("LOCKED", str(error), "try again when it is done", LOCKED), as_json))
-        except Unavailable as error:
+        except (LandingError, Unavailable) as error:
             sys.exit(_refused(Refusal("UNAVAILABLE", str(error), "try again"), as_json))
         except OSError as error:
             told = f"{error.strerror or error}: {error.filename or 'the data directory'}"

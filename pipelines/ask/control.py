@@ -26,6 +26,11 @@ SELECT source, scope_name, parent_number, remote_count, held_count FROM ops.comp
 WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE
 ORDER BY source, scope_name, parent_number
 """
+DEEP = """
+SELECT count(*) AS accounts, count(deep_swept_at) AS swept, min(deep_swept_at) AS earliest_at
+FROM ops.accounts WHERE status = 'active'
+"""
+OTHERS = "SELECT type, posts, last_seen_at FROM ops.other_embeds ORDER BY posts DESC, type"
 # only what was said after we began to listen: the rest was old when we came
 LAG = """
 WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope)
@@ -61,6 +66,7 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    is_lost: bool = False  # told by what was published, while control.sqlite is missing
     answers: list[Row] = field(default_factory=list)  # not heard yet
     answer_counts: list[Row] = field(default_factory=list)
 
@@ -78,6 +84,10 @@ class Held:
     commands_answered: int = 0
     lag_p95: float | None = None
     lag_events: int = 0
+    deep_sweep: Row = field(
+        default_factory=dict
+    )  # of accounts: how many there are, how many had one, when the earliest
+    other_embeds: list[Row] = field(default_factory=list)  # kinds that are kept raw
 
 
 def read_control(home: Home) -> Control:
@@ -90,7 +100,7 @@ def read_control(home: Home) -> Control:
 
 def _of_this_one(home: Home) -> dict[str, Any]:
     if not home.control.exists():
-        raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", "configure a source and run `earshot sync`")
+        return _of_its_copy(home)
     connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
     connection.row_factory = sqlite3.Row
     try:
@@ -99,6 +109,16 @@ def _of_this_one(home: Home) -> dict[str, Any]:
         raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", DAMAGED) from None
     finally:
         connection.close()
+
+
+def _of_its_copy(home: Home) -> dict[str, Any]:
+    from pipelines.restore import as_published
+
+    with as_published(home) as copy:
+        if copy is None:
+            hint = "configure a source and run `earshot sync`"
+            raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", hint)
+        return {**read_ledger(copy), "is_lost": True}
 
 
 def _of_all_runners(home: Home) -> dict[str, Any]:
@@ -144,4 +164,6 @@ def _held(warehouse: Published) -> Held:
         commands_answered=commands["answered"],
         lag_p95=lag["p95"],
         lag_events=lag["events"],
+        deep_sweep=warehouse.row(DEEP),
+        other_embeds=warehouse.rows(OTHERS),
     )

@@ -6,8 +6,8 @@ import pendulum
 from pendulum import DateTime
 
 from pipelines.ask.control import Control, Held
+from pipelines.ask.names import place
 from pipelines.ask.published import Row
-from pipelines.ask.shown import SIGNS
 from pipelines.ask.times import ago, now
 
 __all__ = ["Trouble", "judge", "remedy", "slo_seconds"]
@@ -21,6 +21,7 @@ REMEDIES = {
 }
 NEXT_RUN = "nothing: the next run tries again"
 NAMED = 3
+CLOCKS = 60  # seconds by which they may differ
 UNHEARD = 900  # seconds after which an answer of ours should have been read again
 
 
@@ -59,12 +60,18 @@ def _freshness(control: Control, held: Held, limit: int) -> list[Trouble]:
     if last and last["status"] in ("failed", "killed"):
         why = f": {last['error']}" if last["error"] else ""
         found.append(Trouble("FAILED_RUN", f"the last run {last['status']}{why}", "run `earshot sync -v` and read on"))
+    if control.is_lost:
+        message = "control.sqlite is missing; this is as of the last publish, what was decided since is lost"
+        found.append(Trouble("LOST", message, "put its backup there; or the next run makes it of what was published"))
     if not held.published:
         found.append(Trouble("NOTHING_YET", "nothing has been published yet", "run `earshot sync`"))
     finished = control.last_finished["finished_at"] if control.last_finished else None
     if finished is None:
         found.append(Trouble("STALE", "no run has finished yet", "run `earshot sync`"))
-    elif (age := (now() - moment(finished)).total_seconds()) > limit:
+    elif (age := (now() - moment(finished)).total_seconds()) < -CLOCKS:
+        message = f"the last finished run ended {ago(moment(finished))}, by its own clock"
+        found.append(Trouble("CLOCK", message, "set this machine's clock right; the next run is dated anew"))
+    elif age > limit:
         message = f"the last finished run ended {ago(moment(finished))}, {age:,.0f} s; promised are {limit:,} s"
         found.append(Trouble("STALE", message, "see that runs are started, or tell their --interval"))
     return found
@@ -97,14 +104,13 @@ def _unheard(control: Control) -> list[Trouble]:
     """Answers that were refused, and those that no run has heard long after they were planned."""
     found = []
     for row in control.answers:
-        place = f"{row['scope_name']}{SIGNS[row['parent_kind']]}{row['parent_number']}"
-        where, age = f"{row['token']} on {place}", moment(row["planned_at"])
+        where, age = f"{row['token']} on {place(row)}", moment(row["planned_at"])
         if row["status"] == "failed":
             hint = (
                 f"mend the cause, then `earshot reply` the same words again; or earshot reply --forget {row['token']}"
             )
             found.append(Trouble("REFUSED_ANSWER", f"answer {where} was not sent: {row['error']}", hint))
-        elif (now() - age).total_seconds() > UNHEARD:
+        elif not -CLOCKS <= (now() - age).total_seconds() <= UNHEARD:
             why = f": {row['error']}" if row["error"] else ""
             hint = (
                 f"run `earshot sync`; if it is not there any more, earshot reply --forget {row['token']}"

@@ -10,6 +10,7 @@ from pipelines.ask import lines
 from pipelines.ask.acks import acknowledged, answered
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
+from pipelines.ask.names import names, reference, short_id
 from pipelines.ask.published import Published, Row, Where, home, published
 from pipelines.ask.shown import NOUNS, headline, line
 
@@ -69,7 +70,7 @@ def posts(**asked: Any) -> Answer:
         found = _page(
             warehouse, f"FROM feedback.comments WHERE {where.sql}", where, "created_at DESC, event_key", asked
         )
-        return _answer("Posts", lines.posts, *found, warehouse, asked)
+        return _answer("Posts", lines.posts, *found, warehouse, asked, "id")
 
 
 @listing.command()
@@ -84,7 +85,7 @@ def threads(**asked: Any) -> Answer:
     )
     with published() as warehouse:
         found = _page(warehouse, relation, where, "last_at DESC, thread_id", asked)
-        return _answer("Threads", lines.threads, *found, warehouse, asked)
+        return _answer("Threads", lines.threads, *found, warehouse, asked, "thread_id")
 
 
 @listing.command()
@@ -155,8 +156,14 @@ def _answer(
     total: int,
     warehouse: Published,
     asked: dict[str, Any],
+    by: str | None = None,
 ) -> Answer:
+    """`by`: what rows are known by that have no number of their own; a short id of it is looked up again."""
     empty = "" if rows else none_match(warehouse, asked)
+    known = names(warehouse)
+    for row in rows:
+        row["place"] = reference(row, known)
+        row["reference"] = short_id(row[by]) if by else row["place"]
     if asked["opens"]:
         open_pages([row["url"] for row in rows])
 

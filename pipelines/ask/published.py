@@ -91,7 +91,8 @@ def _nothing_yet(place: Home) -> Refusal:
     return Refusal(
         "NOTHING_YET",
         f"no warehouse in {place.path} yet",
-        "configure a source and run `earshot sync`, or try it: `earshot sync --demo`, then EARSHOT_DATA=data/demo",
+        "configure a source and run `earshot sync`, or try it: `earshot sync --demo`, then"
+        " `export EARSHOT_DATA=data/demo`",
     )
 
 

@@ -15,7 +15,7 @@ from pipelines.ask.answer import USAGE, Answer, Refusal, answering, typed
 from pipelines.ask.filters import options
 from pipelines.ask.health import moment
 from pipelines.ask.published import Published, Row, home, published
-from pipelines.ask.shown import SIGNS, line
+from pipelines.ask.shown import line
 from pipelines.ask.times import instant
 from pipelines.screen import safe
 from pipelines.whereabouts import connected
@@ -47,7 +47,7 @@ USAGE_CODES = ("USAGE", "REFUSED", "TOKEN_TAKEN")
 
 @click.command()
 @click.argument("event_key", required=False)
-@click.option("--issue", metavar="N", help="Answer this issue; `console#12` names its project too.")
+@click.option("--issue", metavar="N", help="Answer this issue; `console/12` names its project too.")
 @click.option("--mr", metavar="N", help="Answer this merge request.")
 @click.option("--pr", metavar="N", help="Answer this pull request.")
 @click.option("--body", metavar="TEXT", help="The words, as Markdown; `-` reads them from standard input.")
@@ -138,7 +138,7 @@ def _letter(where: Row, words: str, token: str | None, resolve: bool) -> "Letter
     from pipelines.marks import said_key
     from pipelines.outbox import Letter, token_of
 
-    if where["parent_kind"] not in SIGNS:
+    if where["parent_number"] is None:
         raise Refusal("UNSUPPORTED", f"Earshot does not answer on {where['source']}", exit_code=USAGE)
     event_key, command_key = where.get("event_key"), where.get("command_key")
     said = said_key(event_key) if event_key else None
@@ -196,8 +196,7 @@ def _outcome(letter: "Letter", sent: "Sent") -> str:
 
 
 def _place(letter: "Letter") -> str:
-    sign = SIGNS[letter.parent_kind]
-    where = f"{line(letter.scope_name)}{sign}{letter.parent_number}"
+    where = line(f"{letter.scope_name}/{letter.parent_number}")
     return f"{where}, in thread {line(letter.thread)}" if letter.thread else where
 
 

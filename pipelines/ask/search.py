@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.shown import at, hanging, line, reference
+from pipelines.ask.names import place, short_id
+from pipelines.ask.shown import at, hanging, line
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
 from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
@@ -27,7 +28,7 @@ KNOWN_NAMES = "SELECT DISTINCT {0} FROM documents WHERE {0} IS NOT NULL ORDER BY
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs earshot[semantic] or a server.")
+@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs the extra [semantic] or a server.")
 @click.option("--hybrid", "mode", flag_value="hybrid", help="By words and by meaning.")
 @click.option("--keyword", "mode", flag_value="keyword", default="keyword", help="By words (the default).")
 @click.option("--source", metavar="NAME", help="Only from this source.")
@@ -63,25 +64,28 @@ def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -
     def show(console: "Console") -> None:
         if not hits:
             console.print(hint)
-        several = len({hit.scope_name for hit in hits}) > 1
         told = False
         for hit in hits:
             if not hit.has_all_words and not told:
                 console.print("Not all of the words, but some:\n", style="dim")
                 told = True
-            _show(console, hit, several)
+            _show(console, hit)
 
     meta = {"mode": mode, "shown": len(hits), **({"hint": hint} if hint else {})}
-    return Answer([asdict(hit) for hit in hits], show, meta)
+    return Answer([{**asdict(hit), "reference": _reference(hit)} for hit in hits], show, meta)
 
 
-def _show(console: "Console", hit: Hit, several: bool) -> None:
+def _reference(hit: Hit) -> str:
+    """What `show` takes: with the whole path, so that nobody need look which others there are."""
+    return place(asdict(hit), "number") if hit.number is not None else short_id(hit.document_key)
+
+
+def _show(console: "Console", hit: Hit) -> None:
     from datetime import datetime
 
     from rich.text import Text
 
-    row = {"parent_kind": hit.kind, "parent_number": hit.number, "scope_name": hit.scope_name}
-    head = Text.assemble((reference(row, with_scope=several), "cyan"), "  ")
+    head = Text.assemble((_reference(hit), "cyan"), "  ")
     head.append_text(_marked(hit.title, hit.title_highlights, "bold") if hit.title else Text(at(hit.author), "bold"))
     head.truncate(console.width, overflow="ellipsis")
     console.print(head)

@@ -111,8 +111,21 @@ def _health(console: "Console", control: Control, held: Held, troubles: list[Tro
     if held.lag_p95 is not None:
         promised = f"promised with an interval of {interval} s: {slo_seconds(interval):,} s"
         console.print(f"Lag (p95):   {held.lag_p95:,.0f} s over {held.lag_events:,} events; {promised}")
+    _accounts(console, held)
     if troubles:
         console.print("\nTo look at", style="bold")
     for each in troubles:
         console.print(hanging("  ! ", line(each.message)), style="yellow")
         console.print(hanging("    ", line(each.hint)))
+
+
+def _accounts(console: "Console", held: Held) -> None:
+    """How old the rarest comparison is, and what was met that nobody here can read yet."""
+    deep = held.deep_sweep
+    if deep and deep["accounts"]:
+        made = f", the earliest {ago(deep['earliest_at'])}" if deep["swept"] else " (never yet)"
+        how = "weekly, or now: earshot sync --sweep --deep"
+        console.print(f"Deep sweep:  {deep['swept']:,} of {deep['accounts']:,} accounts{made}; {how}")
+    if held.other_embeds:
+        kinds = ", ".join(f"{line(row['type'])} ({row['posts']:,})" for row in held.other_embeds[:SHOWN])
+        console.print(hanging("Unknown:     ", f"kept raw in bluesky.posts.other_embeds: {kinds}"))

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pipelines.destinations.errors import Unavailable
 from pipelines.destinations.server import Address
 
-__all__ = ["Control", "in_sqlite", "on_server"]
+__all__ = ["Control", "in_copy", "in_sqlite", "on_server"]
 
 PATIENCE = 10.0  # seconds; a run writes its ledger in moments
 MAKING = 0x65617275  # an advisory lock: two that make one table at once would both be told that it is there
@@ -81,11 +81,7 @@ class _Server:
 
 
 @contextmanager
-def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control | None]:
-    """None where there is nothing to be read yet."""
-    if not writes and not file.exists():
-        yield None
-        return
+def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control]:
     mode = "" if writes else "?mode=ro"
     try:
         connection = sqlite3.connect(f"{file.as_uri()}{mode}", uri=True, timeout=PATIENCE, isolation_level=None)
@@ -98,6 +94,12 @@ def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control | None]:
             connection.close()
     except sqlite3.Error as error:
         raise Unavailable(f"{file} cannot be {'written' if writes else 'read'}: {error}") from None
+
+
+def in_copy(connection: sqlite3.Connection) -> Control:
+    """What is left of a file that is missing, to be read."""
+    connection.row_factory = None
+    return _Sqlite(connection)
 
 
 @contextmanager
