@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pendulum
 
+from pipelines import skips
 from pipelines.costs import by_scope, gathered
 from sources.http import Tally
 from sources.limits import Quota
@@ -75,7 +76,7 @@ class Ledger:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
-            connection.executescript(SCHEMA)
+            connection.executescript(SCHEMA + skips.SCHEMA)
             _add_columns(connection)
             yield cls(connection)
         finally:

@@ -17,7 +17,7 @@ import click
 from pipelines.ask.times import period
 from pipelines.cli import Told
 from pipelines.destinations.errors import Unavailable
-from pipelines.screen import Plain, progress, summary
+from pipelines.screen import Beside, Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
 from pipelines.whereabouts import home_of, real
@@ -118,8 +118,10 @@ def main(verbose: bool, **options: Any) -> None:
     gc.set_threshold(50_000, 20, 20)  # a run lives for seconds: the usual 700 costs it a twentieth
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
-    )
+        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
+        stream=Beside(),
+    )  # fmt: skip
+    logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if verbose else logging.INFO)
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     asked = Asked(**options)

@@ -18,7 +18,7 @@ from pipelines.warehouse import Home
 if TYPE_CHECKING:
     from pipelines.report import Report, SourceReport, Watch
 
-__all__ = ["Plain", "envelope", "progress", "safe", "summary"]
+__all__ = ["Beside", "Plain", "envelope", "progress", "safe", "summary"]
 
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
@@ -32,6 +32,16 @@ CANCELLED, STOPPED = 130, "cancelled; the next run reads what is missing"
 def safe(text: str) -> str:
     """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
     return text.translate(REPLACED)
+
+
+class Beside:
+    """Where log lines go: above what lives on the screen, and safe to print."""
+
+    def write(self, text: str) -> None:
+        sys.stderr.write(safe(text))
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 class Plain:
@@ -101,6 +111,8 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
         for problem in source.problems:
             name = source.names.get(problem.scope, problem.scope)
             print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
+        if source.skipped:
+            print(f"  - {len(source.skipped)} of them skipped: `earshot status` says who and why")
         if source.quarantined:
             print(
                 f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs"
@@ -199,6 +211,7 @@ def _data(report: "Report") -> dict[str, Any]:
                 "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,
                 "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
                 "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
+                "skipped": s.skipped,
                 "problems": [
                     {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
                      "until": p.until and p.until.to_iso8601_string()} for p in s.problems

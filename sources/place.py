@@ -30,7 +30,7 @@ class Place:
     reading: Reading
     since: Callable[[DateTime], dict[str, str]]  # how its lists are asked for what changed since
     filters: bool = False  # whether rows are taken out after paging, so that a short page says nothing
-    is_own: Callable[[str], bool] = lambda _: True  # whether what answers under this path is a part of it
+    is_own: Callable[[str, str], bool] = lambda *_: True  # whether what answers under a path is what was asked for
 
     @property
     def api(self) -> Api:
@@ -46,7 +46,7 @@ class Place:
             try:
                 answer = await self.get(surface, path, query, etag=etag)
             except TooLarge as why:
-                if window.size > 1 or not self.is_own(why.answer.url.path):
+                if window.size > 1 or not self.is_own(why.answer.url.path, path):
                     raise
                 answer = replace(why.answer, data=[stand_in(why, window.start)])
             return replace(page_of(self.api, answer, window.size, filters=self.filters), window=window)
@@ -68,7 +68,7 @@ class Place:
     async def get(self, surface: str, path: str, params: Params | None = None, *, etag: str | None = None) -> Answer:
         tally = self.reading.tally(surface, self.scope)
         answer = await self.api.get(f"{self.root}/{path}", params, etag=etag, tally=tally)
-        if not self.is_own(answer.url.path):
+        if not self.is_own(answer.url.path, path):
             raise Failure("PROJECT_MISMATCH", f"{self.root}/{path} has moved into another place", status=answer.status)
         tally.pages += not answer.not_modified
         tally.fetched += len(answer.data) if isinstance(answer.data, list) else 0

@@ -113,14 +113,14 @@ class InMemoryLanding:
 
     def _make(self, db: duckdb.DuckDBPyConnection) -> None:
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {self.source}")
-        db.execute(f"CREATE TABLE {self.source}._dlt_loads {LOADS}")
+        db.execute(f"CREATE OR REPLACE TABLE {self.source}._dlt_loads {LOADS}")  # models make what was never landed
         for table in self.tables:
             for name, member in table.family().items():
                 own = [f"{column} {TYPES[str(kind)]}" for column, kind in member.columns.items()]
                 dlts = [
                     f"{c} {'BIGINT' if c == '_dlt_list_idx' else 'VARCHAR'}" for c in (CHILD if "__" in name else ROOT)
                 ]
-                db.execute(f"CREATE TABLE {self.source}.{name} ({', '.join([*own, *dlts])})")
+                db.execute(f"CREATE OR REPLACE TABLE {self.source}.{name} ({', '.join([*own, *dlts])})")
 
 
 def _merge(db: duckdb.DuckDBPyConnection, schema: str, table: Table, rows: list[Row], load: str) -> None:

@@ -9,18 +9,24 @@ import pytest
 
 from pipelines import control, past
 from pipelines.chunks import Chunk
+from pipelines.demo.bluesky_world import BlueskyWorld
+from pipelines.demo.gitlab_project import Project
+from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.landing import Landing
 from pipelines.ledger import Ledger
 from pipelines.making import Options
 from pipelines.observed import rule_out
+from pipelines.pile import Pile
 from pipelines.roster import report_for_work, reports
+from pipelines.settings import landed_tables
 from pipelines.vectors import opened_vectors
 from pipelines.warehouse import Home
 from sources.bluesky import deep_due
 from sources.bluesky_accounts import Account
-from sources.reading import Quarantined
-from tests.small_gitlab import gitlab, project, world
+from sources.reading import Batch, Quarantined
+from tests.small_gitlab import NOW, gitlab, project, world
 from tests.speaker import Speaker, answers
-from tests.synced import GitLabDesk
+from tests.synced import Desk, GitLabDesk, bluesky_desk
 from tests.test_past import ran, told
 
 __all__ = ["gitlab", "project", "world"]
@@ -48,6 +54,47 @@ def test_sweeps_go_on_after_a_run_with_a_clock_in_the_future(gitlab: GitLabDesk)
         gitlab.run(sweep=True)
     assert gitlab.run().sources[0].swept
     assert not gitlab.run().sources[0].swept
+
+
+def spoil(desk: Desk, source: str) -> None:
+    """All of its cursors, as a wrong clock would have left them."""
+    tables = landed_tables()[source]
+    landing, pile = Landing.open(desk.home, source, tables), Pile(tables)
+    later = dict.fromkeys(("since", "newest", "head", "watermark"), FUTURE.to_iso8601_string())
+    for surface, scopes in landing.cursors.items():
+        for scope, cursor in scopes.items():
+            if surface != "actors" and isinstance(cursor, dict):
+                pile.add(Batch(surface, scope, {}, {**cursor, **later, "etag": None, "digest": None}))
+    landing.land(pile)
+
+
+def test_a_cursor_that_was_reset_makes_a_sweep_due(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It goes back a day; what was said before that and after the last run is found by the sweep. Once."""
+    project.comment(project.merge_requests[1], "maya", "Said before the day that is read again.")
+    world.advance(seconds=3 * 86400)
+    spoil(gitlab, "gitlab")
+    assert not gitlab.run().sources[0].swept and "cursor_invalid" in caplog.text
+    assert gitlab.run().sources[0].swept
+    gitlab.judge()
+    assert not gitlab.run().sources[0].swept
+
+
+def test_a_reset_feed_is_compared_with_its_own_records(tmp_path: Path) -> None:
+    """On Bluesky a sweep looks at what is held: what never was is listed by the deep one alone."""
+    sky = BlueskyWorld(NOW)
+    sky.account("maya.example", "Maya")
+    sky.post("maya.example", "First.")
+    sky.advance(600)
+    desk = bluesky_desk(tmp_path / "data", sky, "maya.example")
+    desk.run()
+    sky.post("maya.example", "Said before the day that is read again.")
+    sky.advance(3 * 86400)
+    spoil(desk, "bluesky")
+    assert not desk.run().sources[0].swept
+    assert desk.run().sources[0].swept
+    desk.judge()
 
 
 def test_folding_goes_on_too(tmp_path: Path) -> None:

@@ -65,6 +65,18 @@ def test_a_transferred_issue_is_gone_here_whatever_number_it_has_there(
     assert read.one("SELECT bool_and(is_deleted) FROM feedback.events WHERE parent_number = 1")
 
 
+def test_an_issue_transferred_there_and_back_is_gone_under_its_old_number(
+    read: Desk, repo: Repo, world: GitHubWorld
+) -> None:
+    """Its old address leads twice around the corner, to another issue of the very repository."""
+    other = world.add_repo("lantern/other")
+    back = world.transfer(other, world.transfer(repo, 1, other), repo)
+    assert back == 3
+    assert read.run(sweep=True).exit_code == 0
+    assert read.sql("SELECT kind, cause FROM github.deletions") == [("issue", "moved to another repository")]
+    read.judge()
+
+
 def test_comments_of_a_transferred_issue_are_not_filed_under_its_new_number(
     read: Desk, repo: Repo, world: GitHubWorld
 ) -> None:

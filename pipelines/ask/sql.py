@@ -14,6 +14,7 @@ from pipelines.screen import safe
 
 __all__ = ["sql"]
 
+LOGGING = "enable_logging"
 JSON_INTEGERS = range(-(2**63), 2**64)
 
 
@@ -23,6 +24,7 @@ JSON_INTEGERS = range(-(2**63), 2**64)
 @answering
 def sql(query: str, limit: int) -> Answer:
     """Ask the published warehouse one QUERY, read-only: `earshot sql "FROM feedback.events LIMIT 5"`."""
+    _refuse_logging(query)
     with published() as warehouse:
         try:
             found = warehouse.connection.sql(query)
@@ -32,6 +34,15 @@ def sql(query: str, limit: int) -> Answer:
         except duckdb.Error as error:
             raise Refusal("SQL", str(error), exit_code=USAGE) from None
     return Answer(None, lambda _: click.echo(safe(text)))
+
+
+def _refuse_logging(query: str) -> None:
+    """DuckDB's log in a file, which it may not write here, ends the whole process with its last connection."""
+    starts = [start for start, _ in duckdb.tokenize(query)]
+    raw = query.encode()  # where tokens start is told in bytes
+    for start, end in zip(starts, [*starts[1:], len(raw)], strict=True):
+        if raw[start:end].decode(errors="replace").strip().strip('"').casefold() == LOGGING:
+            raise Refusal("SQL", f"{LOGGING}: a question writes nothing", exit_code=USAGE)
 
 
 def _rows(found: duckdb.DuckDBPyRelation | None, limit: int) -> list[dict[str, object]]:

@@ -5,6 +5,7 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -24,10 +25,15 @@ EVERY = 20.0  # seconds between lines of progress
 
 def main() -> int:
     asked = _asked()
-    with tempfile.TemporaryDirectory(prefix="earshot-storm-", dir=asked.folder) as folder:
-        if asked.replay:
-            return _replay(asked, Path(folder))
-        return _storm(asked, Path(folder))
+    if asked.folder:
+        return _asked_for(asked, Path(asked.folder))
+    fast = "/dev/shm" if Path("/dev/shm").is_dir() else None  # a kill leaves there what it leaves on a disk
+    with tempfile.TemporaryDirectory(prefix="earshot-storm-", dir=fast, ignore_cleanup_errors=True) as folder:
+        return _asked_for(asked, Path(folder))
+
+
+def _asked_for(asked: argparse.Namespace, folder: Path) -> int:
+    return _replay(asked, folder) if asked.replay else _storm(asked, folder)
 
 
 def _asked() -> argparse.Namespace:
@@ -41,8 +47,9 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--density", type=float, default=1.0, help="of operations, relative to the usual")
     parser.add_argument("--without", default="", help="operations or troubles to leave out, with commas: shut,sick,…")
     parser.add_argument("--replay", default="", help="a round (SEED.WORKER.ROUND) or a saved plan (a .json file)")
+    parser.add_argument("--memory", action="store_true", help="warehouses in memory: faster, and nothing is killed")
     parser.add_argument("--shrink", type=float, default=0, metavar="MINUTES", help="make the replayed plan smaller")
-    parser.add_argument("--folder", default=None, help="where data directories are made; default: the temporary one")
+    parser.add_argument("--folder", default=None, help="where data is kept, also afterwards")
     asked = parser.parse_args()
     asked.without = frozenset(filter(None, asked.without.split(",")))
     return asked
@@ -65,7 +72,7 @@ def _replay(asked: argparse.Namespace, folder: Path) -> int:
         plan.save(SAVED / f"{plan.seed}.small.json")
         print(f"saved as {SAVED / f'{plan.seed}.small.json'}")
     trace = folder / "trace"
-    played = Round(plan, _fresh(folder), trace=str(trace))
+    played = Round(plan, _fresh(folder), asked.memory, trace=str(trace))
     found = played.play()
     print(story(played, found, trace.read_text(encoding="utf-8")))
     return 1 if found else 0
@@ -117,12 +124,13 @@ def _storm(asked: argparse.Namespace, folder: Path) -> int:
 
 
 def _work(asked: argparse.Namespace, worker: int, folder: Path, told: Any) -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     _warm(folder)
     number = 0
     while True:
         seed = f"{asked.seed}.{worker}.{number}"
         plan = draw(seed, asked.runs, asked.density, asked.without)
-        played = Round(plan, _fresh(folder), tell=partial(_tell, told, seed))
+        played = Round(plan, _fresh(folder), asked.memory, tell=partial(_tell, told, seed))
         try:
             found = played.play()
         except Exception as error:  # the storm's own fault is told with the round it came in

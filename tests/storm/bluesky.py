@@ -34,6 +34,7 @@ class BlueskyMob:
     _told: int = 0
     _cids: dict[str, list[str]] = field(default_factory=dict)  # every version of a post
     _passed_on: dict[str, str] = field(default_factory=dict)  # repost → post
+    _reposts: dict[str, list[str]] = field(default_factory=dict)  # post → reposts, also those taken back
 
     def __post_init__(self) -> None:
         self.world = BlueskyWorld(self.now)
@@ -81,10 +82,11 @@ class BlueskyMob:
         for version in said:
             if version.kind == "post":
                 self._cids.setdefault(version.uri, []).append(version.cid)
-                items = [version.uri, *(repost.uri for repost in self.world.posts[version.uri].reposts)]
+                items = [version.uri, *self._reposts.get(version.uri, ())]
                 found += [(("bluesky", "item", uri), version.cid) for uri in items]
             elif version.kind == "repost":
                 self._passed_on[version.uri] = version.text
+                self._reposts.setdefault(version.text, []).append(version.uri)
                 found += [(("bluesky", "item", version.uri), cid) for cid in self._cids[version.text]]
         return found
 

@@ -31,7 +31,7 @@ from sources.http import connect
 from tests.storm.said import Mob, Operation
 from tests.storm.weather import Air, Trouble, Weather
 
-__all__ = ["Ended", "Kill", "Run", "forked", "warm"]
+__all__ = ["Ended", "Kill", "Run", "forked", "inside", "warm"]
 
 LONGEST = 120.0  # seconds: a run that takes longer hangs
 EVENTS, REQUESTS, FIRST = 0, 1, 2  # places in the shared memory; from FIRST on, operations of each source
@@ -103,7 +103,12 @@ def forked(run: Run) -> Ended:
         os.close(reader)
         _child(run, count, writer)
     os.close(writer)
-    told = _heard(child, reader, run.kill)
+    try:
+        told = _heard(child, reader, run.kill)
+    except BaseException:  # told to stop: nobody is left behind
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
     ended = Ended(**json.loads(told)) if told else Ended()
     ended.steps, ended.requests, ended.seconds = count[EVENTS], count[REQUESTS], time.monotonic() - started
     ended.applied = {mob.name: count[FIRST + n] for n, mob in enumerate(run.mobs)}
@@ -253,14 +258,25 @@ async def _at_once(_: float) -> None:
     await asyncio.sleep(0)
 
 
-def warm(home: Home, mobs: list[Mob]) -> None:
-    """A run in this process, so that all that is imported late is there before it is forked."""
-    fair = {mob.name: Weather() for mob in mobs}
-    run = Run(home, mobs, fair, {mob.name: Trouble() for mob in mobs}, {})
+def inside(run: Run) -> Ended:
+    """The run in this process: nobody kills it, and it works on the worlds themselves."""
+    clock, count, started = pendulum.now, Count(FIRST + len(run.mobs)), time.monotonic()
     logging.disable(logging.CRITICAL)
-    clock = pendulum.now
     try:
-        asyncio.run(_sync(run, Count(FIRST + len(mobs))))
+        ended = Ended(**asyncio.run(_sync(run, count)))
+    except Exception:
+        ended = Ended(1, f"CRASH: {traceback.format_exc()[-3000:]}")
     finally:
         pendulum.now = clock
         stamina.set_testing(False)
+        logging.disable(logging.NOTSET)
+    ended.requests, ended.seconds = count[REQUESTS], time.monotonic() - started
+    ended.applied = {mob.name: count[FIRST + n] for n, mob in enumerate(run.mobs)}
+    return ended
+
+
+def warm(home: Home, mobs: list[Mob]) -> None:
+    """A run in this process, so that all that is imported late is there before it is forked."""
+    fair = {mob.name: Weather() for mob in mobs}
+    ended = inside(Run(home, mobs, fair, {mob.name: Trouble() for mob in mobs}, {}))
+    assert ended.exit_code == 0, ended

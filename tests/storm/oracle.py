@@ -1,14 +1,16 @@
 """Whether what readers see is what the worlds say. Nothing here asks the code what it thinks of it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import duckdb
 
+from pipelines.warehouse import Home
 from sources.record import text as storable
+from tests.in_memory import InMemory
 from tests.storm.said import Fact, Key, Mob, Words
 
 __all__ = ["Finding", "Oracle", "Sight"]
@@ -45,7 +47,7 @@ class Sight:
 @dataclass
 class Oracle:
     mobs: list[Mob]
-    published: Path
+    home: Home
     sight: Sight = field(default_factory=Sight)
     said: set[tuple[Key, Words]] = field(default_factory=set)  # ever, by anybody
     keys: set[str] = field(default_factory=set)  # of every event that readers ever saw
@@ -55,19 +57,34 @@ class Oracle:
         """Reads what is published, if it is another file, and tells what could never be right."""
         for mob in self.mobs:
             self.said |= {(key, storable(words)) for key, words in mob.news()}
-        try:
-            stat = self.published.stat()
-        except FileNotFoundError:
-            return []
-        if (stat.st_ino, stat.st_mtime_ns) == self.stamp:
-            return []
-        self.stamp = stat.st_ino, stat.st_mtime_ns
-        with duckdb.connect(str(self.published), read_only=True, config={"threads": 1}) as connection:
+        with self._published() as connection:
+            if connection is None:
+                return []
             rows = connection.execute(EVENTS).fetchall()
             self.sight = Sight()
             for mob in self.mobs:
                 self.sight.states |= mob.states(_asker(connection))  # type: ignore[attr-defined]
         return self._read(rows)
+
+    @contextmanager
+    def _published(self) -> Iterator[duckdb.DuckDBPyConnection | None]:
+        """None: nothing yet, or nothing since it was last looked at."""
+        home = self.home
+        if isinstance(home.destination, InMemory):
+            with home.destination.looking(home) as connection:
+                yield connection if home.destination.loads else None
+            return
+        try:
+            stat = home.published.stat()
+        except FileNotFoundError:
+            yield None
+            return
+        stamp, self.stamp = self.stamp, (stat.st_ino, stat.st_mtime_ns)
+        if stamp == self.stamp:
+            yield None
+            return
+        with duckdb.connect(str(home.published), read_only=True, config={"threads": 1}) as connection:
+            yield connection
 
     def _read(self, rows: list[tuple[Any, ...]]) -> list[Finding]:
         found, names, sight = [], {mob.name: mob for mob in self.mobs}, self.sight

@@ -39,7 +39,7 @@ def _of(played: Round, finding: Finding) -> list[str]:
         if n in starts:
             told.append(f"  -- {played.history[starts[n] - 1] if starts[n] else 'the beginning'}")
         if _concerns(source, version, finding):
-            told.append(f"  {version}"[:400])
+            told.append(f"    {_short(version)}")
     return _without_idle(told)
 
 
@@ -50,6 +50,16 @@ def _concerns(source: str, version: object, finding: Finding) -> bool:
         kind, number = version.parent  # type: ignore[attr-defined]
         return f"{version.project_id} {'!' if kind == 'merge_request' else '#'}{number}" == finding.about  # type: ignore[attr-defined]
     return finding.about in (version.uri, version.text) or version.uri == finding.key[2]  # type: ignore[attr-defined]
+
+
+def _short(version: object) -> str:
+    """When, what and which; the words as far as they tell them apart."""
+    told = {name: getattr(version, name) for name in version.__slots__}  # type: ignore[attr-defined]
+    at, kind, id_ = told["at"].format("D HH:mm:ss.SSS"), told["kind"], told.get("id") or told.get("uri")
+    rest = [told.get("title"), told.get("body", told.get("text")), told.get("state"), told.get("cid")]
+    moved = told.get("updated_at")
+    gone = " deleted" if told["is_deleted"] else " resolved" if told.get("is_resolved") else ""
+    return f"{at} {kind} {id_}{gone} [{moved and moved.format('D HH:mm:ss.SSS')}] {[str(part)[:24] for part in rest if part]}"
 
 
 def _without_idle(told: list[str]) -> list[str]:
