@@ -76,6 +76,7 @@ class Watch:
     readings: dict[str, Reading] = field(default_factory=dict)
     landed: dict[str, int] = field(default_factory=dict)
     on_change: Callable[["Watch"], None] = lambda watch: None
+    run_id: int = 0
 
     def at(self, phase: str) -> None:
         self.phase = phase

@@ -28,6 +28,9 @@ REPLACED = dict.fromkeys(HIDDEN, "�")
 ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
 
 
+CANCELLED, STOPPED = 130, "cancelled; the next run reads what is missing"
+
+
 def safe(text: str) -> str:
     """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
     return text.translate(REPLACED)
@@ -48,12 +51,15 @@ class Plain:
 
     def __init__(self, as_json: bool = False) -> None:
         self.as_json, self._phase = as_json, ""
+        self.watch: Watch | None = None  # of the run that goes on
 
     @contextmanager
     def watching(self) -> Iterator["Watch"]:
         from pipelines.report import Watch
 
-        yield Watch(on_change=self.show)
+        self.watch = Watch(on_change=self.show)
+        yield self.watch
+        self.watch = None
 
     def show(self, watch: "Watch") -> None:
         if watch.phase != self._phase and not self.as_json:
@@ -66,6 +72,14 @@ class Plain:
         else:
             print(f"earshot: {safe(message)}", file=sys.stderr)
         return exit_code
+
+    def cancelled(self) -> int:
+        """Ctrl-C, or SIGTERM: programs are told how far it was."""
+        if self.as_json:
+            told = _so_far(self.watch) if self.watch and self.watch.run_id else None
+            envelope(False, told, {"code": "CANCELLED", "message": STOPPED, "exit_code": CANCELLED})
+            return CANCELLED
+        return self.failed("CANCELLED", STOPPED, CANCELLED)
 
 
 class Live(Plain):
@@ -220,6 +234,17 @@ def _data(report: "Report") -> dict[str, Any]:
                 ],
             }
             for s in report.sources
+        ],
+    }  # fmt: skip
+
+
+def _so_far(watch: "Watch") -> dict[str, Any]:
+    return {
+        "run_id": watch.run_id, "phase": watch.phase,
+        "sources": [
+            {"source": name, "requests": sum(t.requests for t in reading.tallies.values()),
+             "fetched": sum(t.fetched for t in reading.tallies.values()), "landed": watch.landed.get(name, 0)}
+            for name, reading in watch.readings.items()
         ],
     }  # fmt: skip
 

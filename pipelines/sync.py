@@ -60,7 +60,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
             past.fold(ledger)
             mode = "full" if options.full else "sweep" if options.sweep else "bulk"
             mode = f"narrow {mode}" if options.is_narrowed else mode
-            run_id = ledger.begin(mode, [c.source.name for c in sources])
+            run_id = watch.run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(home, ledger, run_id, options, worker, watch)
             if home.destination.is_shared:
@@ -183,12 +183,17 @@ class Run:
         if found or not self.options.is_narrowed:
             ledger.learn(due, "suspects" if found else rule(source, reading))
 
-    def making(self, report: Report, note: Callable[[str], None] | None = None) -> Making:
-        """What comes after the landing; `note` is told of every stage that begins."""
+    def making(
+        self, report: Report, note: Callable[[str], None] | None = None,
+        detail: Callable[[int], dict[str, object]] | None = None,
+    ) -> Making:  # fmt: skip
+        """What comes after the landing; `note` is told of every stage that begins. `detail`: what the ledger keeps of
+        a run that ends with this exit code.
+        """
         return Making(
             self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
             lambda: {name: each.cursors for name, each in self.landings.items() if each.kept is None}, report,
-            note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
+            note or (lambda phase: self.ledger.note(self.run_id, phase=phase)), detail or (lambda _: report.stages),
         )  # fmt: skip
 
     async def rule_out(self, report: Report) -> None:
@@ -234,8 +239,8 @@ class Run:
         left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
 
         def was_read(scope: str, surface: str) -> bool:
-            if is_narrowed and (scope not in scopes or surface in left_out):
-                return False
+            if is_narrowed and (scope not in scopes or surface in left_out or _is_of_one(surface)):
+                return (scope, surface) in reading.read
             return reading.sweep or (surface, scope) in reading.tallies or (scope, surface) not in owed
 
         return was_read
@@ -285,3 +290,8 @@ class Run:
             deleted=reading.deleted, problems=reading.problems, names=reading.names, whole=reading.whole,
             skipped=reading.skipped,
         )  # fmt: skip
+
+
+def _is_of_one(surface: str) -> bool:
+    """`threads of !7`: what hangs on one issue or merge request, and is read only where it is due."""
+    return " of " in surface

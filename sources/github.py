@@ -37,8 +37,8 @@ __all__ = ["Github", "GithubConfig"]
 
 REPOSITORIES_AT_ONCE = 8
 TYPES = {
-    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}),
-    "comments": frozenset({"issue_comments", "review_comments"}),
+    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}), "reviews": frozenset({"pull_requests"}),
+    "comments": frozenset({"issue_comments", "review_comments"}), "repositories": frozenset(),
 }  # fmt: skip
 SURFACES = frozenset[str]().union(*TYPES.values())
 HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}

@@ -33,7 +33,7 @@ __all__ = ["Gitlab", "GitlabConfig"]
 
 PROJECTS_AT_ONCE = 8
 KINDS = {"merge_requests": "merge_request", "issues": "issue"}
-TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"})}
+TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"}), "projects": frozenset()}
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,10 @@ class Gitlab:
     def only(self, names: list[str]) -> "Gitlab":
         """This source, with less to read."""
         return replace(self, config=replace(self.config, projects=names))
+
+    def without_events(self) -> "Gitlab":
+        """Who closed, labelled and scheduled what is left for another run."""
+        return replace(self, config=replace(self.config, fetch_resource_events=False))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
         return _place(scope, name, reading.api.now, reading) if scope else await look_up(reading, PROJECT, name, name)

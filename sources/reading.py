@@ -100,6 +100,7 @@ class Reading:
     is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0
     completed: int = 0  # surfaces read to their end
+    read: set[tuple[str, str]] = field(default_factory=set)  # these: scope, surface
     problems: list[Problem] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
@@ -166,6 +167,7 @@ class Reading:
             self.fail(scope, surface, not_understood(error))
             return False
         self.completed += 1
+        self.read.add((scope, surface))
         tally = self.tallies.get((surface, scope), Tally())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
