@@ -5,7 +5,8 @@ check:          ## exactly what CI runs
 	ruff format --check .
 	ruff check .
 	mypy
-	pytest -n 2 --dist worksteal
+	pytest
+	pytest -m ci
 
 format:
 	ruff format .
@@ -15,7 +16,7 @@ test:
 	pytest
 
 long:           ## random histories and kill loops at length (half an hour)
-	EARSHOT_LONG=1 pytest -n 2 --dist worksteal
+	EARSHOT_LONG=1 pytest -m 'ci or not ci'
 
 bench:          ## ratios to a floor measured in the same run
 	$(PYTHON) -m bench

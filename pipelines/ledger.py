@@ -8,25 +8,29 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 import pendulum
 
+from pipelines import skips
 from pipelines.costs import by_scope, gathered
 from sources.http import Tally
 from sources.limits import Quota
 from sources.reading import Problem, Quarantined
-from sources.record import json_bytes
+from sources.record import has_passed, instant, json_bytes
 
 if TYPE_CHECKING:
     from pipelines.warehouse import Home
 
-__all__ = ["MIRRORED", "Ledger", "clock_ahead"]
+__all__ = ["LONG_AGO", "MIRRORED", "Ledger", "clock_ahead"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
 HEARTBEAT = 5.0  # seconds
+SILENT = timedelta(seconds=24 * HEARTBEAT)
+LONG_AGO = "1970-01-01T00:00:00Z"
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -72,7 +76,7 @@ class Ledger:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
-            connection.executescript(SCHEMA)
+            connection.executescript(SCHEMA + skips.SCHEMA)
             _add_columns(connection)
             yield cls(connection)
         finally:
@@ -80,9 +84,9 @@ class Ledger:
 
     def begin(self, mode: str, sources: Iterable[str], **columns: object) -> int:
         """A new run. A run still called running whose process is gone was killed."""
-        silent = pendulum.now("UTC").subtract(seconds=int(HEARTBEAT * 24)).to_iso8601_string()
+        now = pendulum.now("UTC")
         for row in self.connection.execute("SELECT * FROM runs WHERE status = 'running'").fetchall():
-            if row["pid"] is None or row["heartbeat_at"] < silent or not _is_alive(row["pid"]):
+            if row["pid"] is None or has_passed(instant(row["heartbeat_at"]), SILENT, now) or not _is_alive(row["pid"]):
                 self.note(row["run_id"], status="killed", finished_at=_now())
         cursor = self.connection.execute(
             "INSERT INTO runs (started_at, heartbeat_at, status, mode, sources, pid)"
@@ -218,8 +222,9 @@ class Ledger:
 
     def quarantined(self, source: str, *, due: bool = False) -> list[sqlite3.Row]:
         return self.connection.execute(
-            "SELECT * FROM quarantine WHERE source = ? AND resolved_at IS NULL AND (NOT ? OR retry_at <= ?)",
-            (source, due, _now()),
+            "SELECT * FROM quarantine WHERE source = ? AND resolved_at IS NULL"
+            " AND (NOT ? OR retry_at <= ? OR last_at > ?)",  # that was a wrong clock's
+            (source, due, _now(), _now()),
         ).fetchall()
 
     def heal(self, source: str, keys: Iterable[str]) -> None:
@@ -237,6 +242,16 @@ class Ledger:
         until = quota.reset_at and quota.reset_at.to_iso8601_string()
         told = {"remaining": quota.remaining, "limit": quota.limit, "reset_at": until, "told_at": _now()}
         self.learn(f"quota {source}", orjson.dumps(told).decode())
+
+    def look_again(self, sources: Iterable[str] = ()) -> None:
+        """Nothing that was looked for counts as looked for: whoever remembers that it was may know of rows or words
+        that are not there any more. Of `sources` it is known that they were read."""
+        swept = self.connection.execute("SELECT name FROM facts WHERE name LIKE 'swept %'").fetchall()
+        for name in {*(row["name"] for row in swept), *(f"swept {source}" for source in sources)}:
+            self.learn(name, LONG_AGO)
+        self.connection.execute("DELETE FROM facts WHERE name LIKE 'due %'")
+        self.learn("undocumented", "restored")
+        self.learn("unembedded", "restored")
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))

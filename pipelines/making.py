@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
 from pipelines.warehouse import QUICKLY, Home
 from sources.reading import Problem
-from sources.record import fingerprint, instant
+from sources.record import fingerprint, has_passed, instant
 
 if TYPE_CHECKING:
     from pipelines.documents import Documented
@@ -48,6 +49,7 @@ STATUS = {0: "done", 1: "failed", 3: "partial"}
 class Options:
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # of a sweep: also what is compared rarely
     is_narrowed: bool = False  # not all that is configured is read
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
@@ -61,7 +63,7 @@ class Options:
     quick: bool = False  # somebody waits for a few rows
 
     def sweep_is_due(self, last: str) -> bool:
-        return pendulum.now("UTC") >= instant(last).add(seconds=int(self.sweep_hours * 3600))
+        return has_passed(instant(last), timedelta(hours=self.sweep_hours), pendulum.now("UTC"))
 
 
 @dataclass

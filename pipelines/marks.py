@@ -3,16 +3,29 @@
 Both are read from the Markdown as it is shown: what stands in a code block or span, in a quote or in an HTML comment
 was not said. A command begins a line; its line ends it, so that nothing runs on into what follows. A marker is an HTML
 comment itself, `<!-- earshot:token -->`, and as a quote of one says nothing about who speaks, a quoted one is none.
+
+The first 65,536 characters are read, up to the end of a line: GitHub and Bluesky take no more, GitLab a million. A
+million characters of Markdown, nested as somebody pleases, take seconds and hundreds of megabytes to parse. Where a
+line beyond that begins like a command, one row says so, so that nobody waits for it; markers beyond it are not looked
+for (our own answers carry theirs where it is found).
+
+A command is known by whose utterance it stands in, what it asks (name, arguments, options) and which of the equal ones
+there it is: so it is the same one after an edit of the words around it, wherever it moves to, and answered if it was;
+asking for something else makes another. Of two equal ones, of which one goes, the first stays: nobody can tell them
+apart. What is taken away and put back is what it was; who wants it done again says so in a new comment.
 """
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
+
+from sources.record import fingerprint
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -26,7 +39,8 @@ STAMP = re.compile(r"(?<=:)\d{8}T\d{6}Z-(?=[0-9a-f]+$)")
 TICKS = re.compile(r"`+")
 OPTION = re.compile(r"(?P<name>[A-Za-z_][\w.-]*)=(?P<value>.*)", re.DOTALL)
 NAME = re.compile(r"[A-Za-z][\w-]*")
-LONGEST = 1_000_000  # characters that are looked through; more than any of the services takes
+LONGEST = 65_536  # characters that are read
+BEYOND = f"stands beyond the first {LONGEST:,} characters, which alone are read; say it again in a comment of its own"
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ class Command:
 GIVEN = ("event_key", "parent_key", "body", "command_prefix")
 COLUMNS = (
     "event_key VARCHAR, said_key VARCHAR, parent_key VARCHAR, kind VARCHAR, position BIGINT, token VARCHAR,"
-    " line VARCHAR, name VARCHAR, arguments VARCHAR, options VARCHAR, problem VARCHAR"
+    " command_key VARCHAR, line VARCHAR, name VARCHAR, arguments VARCHAR, options VARCHAR, problem VARCHAR"
 )
 
 
@@ -49,10 +63,18 @@ def rows(event_key: str, parent_key: str, body: str, prefix: str) -> Iterator[tu
     """The rows of `staging.marks` that one text gives, in the order of `COLUMNS`."""
     key, said = event_key, said_key(event_key)
     for position, token in enumerate(tokens(body), 1):
-        yield key, said, parent_key, "token", position, token, None, None, None, None, None
+        yield key, said, parent_key, "token", position, token, None, None, None, None, None, None
+    equal = Counter[str]()
     for position, one in enumerate(commands(body, prefix), 1):
         words = (orjson.dumps(value).decode() for value in (one.arguments, one.options))
-        yield key, said, parent_key, "command", position, None, one.line, one.name, *words, one.problem
+        equal[asked := _asked(one)] += 1
+        command_key = f"{key.rpartition(':')[0]}:command-{asked}:{equal[asked]}"
+        yield key, said, parent_key, "command", position, None, command_key, one.line, one.name, *words, one.problem
+
+
+def _asked(command: Command) -> str:
+    """What it asks for, as who carries it out reads it: not how it is spaced."""
+    return fingerprint(command.name, command.arguments, sorted(command.options.items()), command.problem)
 
 
 def said_key(event_key: str) -> str:
@@ -68,7 +90,7 @@ def tokens(body: str) -> list[str]:
     """Every token marked in a body, each once, in their order."""
     found = list[str]()
     if MARKER in body:
-        for text in _said(body, html=True):
+        for text in _said(_parted(body)[0], html=True):
             found += MARKED.findall(_blanked(text, _code(text)))
     return list(dict.fromkeys(found))
 
@@ -77,7 +99,27 @@ def commands(body: str, prefix: str) -> list[Command]:
     """Every command in a body, in their order."""
     if prefix.casefold() not in body.casefold():
         return []
-    return [_parsed(line, prefix) for text in _said(body, html=False) for line in _lines(text, prefix)]
+    body, rest = _parted(body)
+    found = [_parsed(line, prefix) for text in _said(body, html=False) for line in _lines(text, prefix)]
+    return found + _beyond(rest, prefix)
+
+
+def _parted(body: str) -> tuple[str, str]:
+    """What is read, and the lines that are not."""
+    if len(body) <= LONGEST:
+        return body, ""
+    end = body.rfind("\n", 0, LONGEST) + 1
+    return (body[:end], body[end:]) if end else (body[:LONGEST], body[LONGEST:].partition("\n")[2])
+
+
+def _beyond(rest: str, prefix: str) -> list[Command]:
+    """The first line that begins like a command; whether it stands in a code block nobody has looked."""
+    ends = "" if prefix == "/" else r"(?!\S)"  # `/earshotx` is another's
+    begins = re.compile(rf"[ \t]*({re.escape(prefix)}{ends}.{{0,200}})", re.IGNORECASE)
+    for line in rest.splitlines():
+        if found := begins.match(line):
+            return [Command(found[1].rstrip(), None, problem=BEYOND)]
+    return []
 
 
 def _parsed(line: str, prefix: str) -> Command:
@@ -156,7 +198,7 @@ def _blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
 
 def _said(body: str, *, html: bool) -> Iterator[str]:
     """Runs of text that are shown as text (or, if asked for, are HTML), without what is quoted in them."""
-    source = body[:LONGEST].replace("\r\n", "\n").replace("\r", "\n")
+    source = body.replace("\r\n", "\n").replace("\r", "\n")
     lines = source.split("\n")
     for block in _markdown().parse(source):
         if block.map and (block.type == "inline" or (html and block.type == "html_block")):

@@ -1,7 +1,8 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
 `ops.scopes`, `ops.authors`, and what people decided: `ops.answers`, `ops.lifecycle`, `ops.links`,
-`ops.acknowledgements`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
-ended, and what was folded is folded here too. Each shard has a ledger of its own and rewrites its own rows alone.
+`ops.acknowledgements`, `ops.restorations`. Rewritten before a publish; what only grows (runs, requests) is carried
+over from where it ended, and what was folded is folded here too. Each shard has a ledger of its own and rewrites its
+own rows alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ from pipelines.sharding import ALONE
 from pipelines.warehouse import Home
 from sources.record import instant
 
-__all__ = ["TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare", "put_cursors"]
+__all__ = ["DECIDED", "TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare", "put_cursors"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -41,17 +42,18 @@ WHOLE = {
     "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
     " reads BIGINT, new BIGINT",
 }
-DECIDED = {  # the same for all runners
+DECIDED = {  # the same for all runners; in full, since a lost control.sqlite comes back from here
     "lifecycle": "parent_key VARCHAR, state VARCHAR, since_at TIMESTAMPTZ, actionable_from TIMESTAMPTZ,"
     " revision BIGINT",
     "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
     "answers": "token VARCHAR, source VARCHAR, scope VARCHAR, scope_name VARCHAR, parent_key VARCHAR,"
     " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, said_key VARCHAR,"
-    " command_key VARCHAR,"
-    " status VARCHAR, attempts BIGINT, is_unsure BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
-    " posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ, url VARCHAR,"
-    " author VARCHAR, observed_key VARCHAR",
+    " command_key VARCHAR, body VARCHAR, resolves BOOLEAN, status VARCHAR, attempts BIGINT, is_unsure BOOLEAN,"
+    " unsure_from TIMESTAMPTZ, is_over BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
+    " attempted_at TIMESTAMPTZ, posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ,"
+    " remote_id VARCHAR, url VARCHAR, author VARCHAR, observed_key VARCHAR",
     "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
+    "restorations": "restored_at TIMESTAMPTZ, as_of TIMESTAMPTZ",
 }
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
@@ -67,7 +69,8 @@ ACKNOWLEDGED = "acknowledgements"
 FROM_THE_FIRST = f"SELECT count(*) AS held, '0001-01-01T00:00:00' AS since FROM ops.{ACKNOWLEDGED}"
 NEAR_THE_LAST = f"""
 SELECT count(*) AS held, coalesce(
-    strftime((max(processed_at) - INTERVAL 10 MINUTE) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S'), '0001-01-01T00:00:00'
+    strftime((max(processed_at) FILTER (WHERE processed_at <= now()) - INTERVAL 10 MINUTE) AT TIME ZONE 'UTC',
+        '%Y-%m-%dT%H:%M:%S'), '0001-01-01T00:00:00'
 ) AS since FROM ops.{ACKNOWLEDGED}
 """
 HELD = "SELECT table_name, count(*) FROM information_schema.columns WHERE table_schema = 'ops' GROUP BY table_name"

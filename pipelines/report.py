@@ -28,6 +28,7 @@ class SourceReport:
     quarantined: int = 0
     problems: list[Problem] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)  # name → why
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # of these, all is read: since when
 
 

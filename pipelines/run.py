@@ -1,7 +1,6 @@
 """The job's command line: `python pipelines/run.py [github …]`, also `earshot sync`."""
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
@@ -17,10 +16,11 @@ import click
 
 from pipelines.ask.times import period
 from pipelines.cli import Told
-from pipelines.screen import Plain, progress, summary
+from pipelines.destinations.errors import Unavailable
+from pipelines.screen import Beside, Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
-from pipelines.whereabouts import DEMO_RUN, home_of, real
+from pipelines.whereabouts import home_of, real
 from sources.config import ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 USAGE, LOCKED, CANCELLED = 2, 4, 130
-PASSING = (Locked, LandingError, OSError, sqlite3.Error)  # another run, a database out of reach, a full disk
+PASSING = (
+    Locked,
+    LandingError,
+    Unavailable,
+    OSError,
+    sqlite3.Error,
+)  # another run, a database out of reach, a full disk
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Asked:
     demo: bool
     full: bool
     sweep: bool
+    deep: bool
     every: int | None
     as_json: bool
     project: str
@@ -63,6 +70,8 @@ class Asked:
         for name in ("full", "sweep", "every"):
             if self.has_targets and getattr(self, name):
                 raise ConfigError(f"--{name} reads lists; --issue, --mr and --pr read only what they name")
+        if self.deep and not self.sweep:
+            raise ConfigError("--deep is how a sweep is made: --sweep --deep")
         if self.type and self.has_targets:
             raise ConfigError("--type narrows lists; --issue, --mr and --pr read only what they name")
         if self.preflight_only and not self.has_targets:
@@ -79,6 +88,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--demo", is_flag=True, help="Read the demo world: no network, no tokens. Keeps its data in <data>/demo.")
 @click.option("--full", is_flag=True, help="Forget all cursors and read everything again; rows are merged.")
 @click.option("--sweep", is_flag=True, help="Also do the slow checks now: counts, deletions.")
+@click.option("--deep", is_flag=True, help="With --sweep: also the rare ones, which a sweep makes once a week.")
 @click.option(
     "-p", "--project", default="", help="Only this repository, project or account; of targets: where they are."
 )
@@ -106,8 +116,10 @@ def main(verbose: bool, **options: Any) -> None:
     gc.set_threshold(50_000, 20, 20)  # a run lives for seconds: the usual 700 costs it a twentieth
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
-    )
+        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
+        stream=Beside(),
+    )  # fmt: skip
+    logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if verbose else logging.INFO)
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     asked = Asked(**options)
@@ -130,7 +142,7 @@ def _failed(error: Exception, screen: Plain) -> int:
     match error:
         case Locked():
             return screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED)
-        case LandingError():
+        case LandingError() | Unavailable():
             return screen.failed("UNREACHABLE", str(error), 1)
         case OSError():
             where = error.filename or "the data directory"
@@ -186,8 +198,6 @@ async def _runs(asked: Asked, screen: Plain) -> int:
                 raise
             _failed(error, screen)
         else:
-            if asked.demo:
-                (home.path / DEMO_RUN).write_text(str(_demo_run(home) + 1), encoding="utf-8")
             summary(report, home, as_json=asked.as_json, demo=asked.demo)
             sys.stdout.flush()  # a log or a program reads each run when it ends, not when a buffer is full
             if asked.every is None:
@@ -199,17 +209,17 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
     from pipelines.choice import owned
 
     if asked.demo:
-        from pipelines.demo import demo_sources
+        from pipelines.demo import demo_sources, next_run
 
         known_sources(asked.sources)
-        sources = [s for s in demo_sources(_demo_run(home)) if not asked.sources or s.source.name in asked.sources]
-        return owned(sources, home.shard)
+        world = demo_sources(0) if asked.dry_run else next_run(home.path)
+        return owned([each for each in world if not asked.sources or each.source.name in asked.sources], home.shard)
     return owned(configured(settings, config, asked.sources), home.shard)
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
     return options_of(
-        config, full=asked.full, sweep=asked.sweep, docs=not asked.no_docs, embed=not asked.no_embed,
+        config, full=asked.full, sweep=asked.sweep, deep=asked.deep, docs=not asked.no_docs, embed=not asked.no_embed,
         is_narrowed=bool(asked.project or asked.type),
     )  # fmt: skip
 
@@ -248,12 +258,6 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
 def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> Home:
     home = home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
     return home if asked.demo else real(home)
-
-
-def _demo_run(home: Home) -> int:
-    with contextlib.suppress(OSError, ValueError):
-        return int((home.path / DEMO_RUN).read_text(encoding="utf-8"))
-    return 0
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,7 +18,7 @@ from pipelines.warehouse import Home
 if TYPE_CHECKING:
     from pipelines.report import Report, SourceReport, Watch
 
-__all__ = ["Plain", "envelope", "envelope_of", "progress", "safe", "summary"]
+__all__ = ["Beside", "Plain", "envelope", "envelope_of", "progress", "safe", "summary"]
 
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
@@ -27,6 +29,16 @@ ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
 def safe(text: str) -> str:
     """Text as it can be shown: no control, escape or bidi sequence of somebody else's reaches the screen."""
     return text.translate(REPLACED)
+
+
+class Beside:
+    """Where log lines go: above what lives on the screen, and safe to print."""
+
+    def write(self, text: str) -> None:
+        sys.stderr.write(safe(text))
+
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 class Plain:
@@ -85,6 +97,8 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
         for problem in source.problems:
             name = source.names.get(problem.scope, problem.scope)
             print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
+        if source.skipped:
+            print(f"  - {len(source.skipped)} of them skipped: `earshot status` says who and why")
         if source.quarantined:
             print(
                 f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs"
@@ -123,13 +137,32 @@ def _ending(report: "Report", home: Home) -> str:
 
 
 def _next_steps(report: "Report", home: Home, demo: bool) -> str:
-    data = f"EARSHOT_DATA={_shown_path(home.path)} " if demo or "EARSHOT_DATA" in os.environ else ""
-    pipelines = f" --pipelines-dir {_shown_path(home.working)}" if data else ""
-    again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
+    """Commands on lines of their own, to be copied as they are."""
+    data = quote(_shown_path(home.path))
+    if demo:
+        return DEMO_STEPS.format(data=data, earshot=_program("earshot"))
+    named = f"EARSHOT_DATA={data} " if "EARSHOT_DATA" in os.environ else ""
+    pipelines = f" --pipelines-dir {quote(_shown_path(home.working))}" if named else ""
     return (
-        f'What is said:  {data}earshot sql "FROM feedback.threads ORDER BY last_at DESC"\n'
-        f"How far read:  dlt pipeline{pipelines} earshot_{report.sources[0].source} info{again}"
+        f"What is said, and how far each list was read:\n  {named}{_program('earshot')} list threads\n"
+        f"  {_program('dlt')} pipeline{pipelines} earshot_{report.sources[0].source} info"
     )
+
+
+DEMO_STEPS = """\
+Next, in this shell:
+  export EARSHOT_DATA={data}
+  {earshot} list threads --since 3d
+  {earshot} sql "SELECT author, body FROM feedback.comments WHERE body > '' ORDER BY created_at DESC LIMIT 5"
+  {earshot} list commands --unanswered
+Answer one (earshot reply KEY --body Done.), which leaves nothing on any service, and run the demo again: two minutes
+pass in the story, and only the news is read."""
+
+
+def _program(name: str) -> str:
+    """As this shell finds it: by its name, or beside the Python that runs."""
+    beside = os.path.join(os.path.dirname(sys.executable), name)
+    return quote(beside) if which(name) is None and os.path.exists(beside) else name
 
 
 def _shown_path(path: Any) -> str:
@@ -164,6 +197,7 @@ def _data(report: "Report") -> dict[str, Any]:
                 "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,
                 "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
                 "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
+                "skipped": s.skipped,
                 "problems": [
                     {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
                      "until": p.until and p.until.to_iso8601_string()} for p in s.problems

@@ -21,10 +21,10 @@ import orjson
 import pendulum
 import pyarrow as pa
 
-from pipelines import models, observed, past
+from pipelines import models, observed, past, skips
 from pipelines.destinations.errors import Unavailable
 from pipelines.intake import Intake
-from pipelines.ledger import Ledger
+from pipelines.ledger import LONG_AGO, Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
 from pipelines.report import Report, SourceReport, Watch, totals
@@ -149,9 +149,10 @@ class Run:
             intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=turn, is_new=not (landing.cursors or landing.is_shaped()),
+                deep=self.options.deep, turn=turn, is_new=not (landing.cursors or landing.is_shaped()),
                 open_quarantine=frozenset(kept), open_failures=failed,
                 safe_backfill_hours=self.options.safe_backfill_hours,
+                skipped_before=skips.known(ledger.connection, source.name),
             )  # fmt: skip
             self.watch.at("reading")
             await source.read(reading)
@@ -244,6 +245,8 @@ class Run:
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
         ledger.record_problems(self.run_id, name, reading.problems, reading.names, self._was_read(source, reading))
+        asked = set(source.scopes()) if self.options.is_narrowed else None
+        skips.record(ledger.connection, name, reading.skipped, asked)
         if quota := reading.api.quota:
             ledger.learn_quota(name, quota)
         if reading.api.ahead is not None:
@@ -255,6 +258,8 @@ class Run:
             ledger.learn(f"turns {name}", str(reading.turn))
             if swept and not reading.has_newly_failed:
                 ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
+        if reading.resets - {(problem.surface, problem.scope) for problem in reading.problems}:
+            ledger.learn(f"swept {name}", LONG_AGO)  # once: what failed is reset again
         tallies = reading.tallies.values()
         return SourceReport(
             source=name, scopes=len(source.scopes()), completed=reading.completed,
@@ -263,7 +268,7 @@ class Run:
             rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
             quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
-            problems=reading.problems, names=reading.names, whole=reading.whole,
+            problems=reading.problems, names=reading.names, whole=reading.whole, skipped=reading.skipped,
         )  # fmt: skip
 
 

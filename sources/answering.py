@@ -11,7 +11,7 @@ from typing import Protocol
 from pendulum import DateTime
 
 from sources.http import Api, Failure, Unsure
-from sources.paging import page_of
+from sources.paging import Page, Window, beginning, page_of
 from sources.record import Json, Unreadable, instant
 
 __all__ = ["Address", "Answering", "Look", "Said", "look_back", "named", "written"]
@@ -72,9 +72,13 @@ async def look_back(
     api: Api, path: str, params: Mapping[str, str], since: DateTime, shape: Callable[[Json], Said],
     *, newest_first: bool, filters: bool = False,
 ) -> Look:  # fmt: skip
-    """Comments of a list since a moment, a hundred at most."""
-    answer = await api.get(path, {**params, "per_page": PER_PAGE, "page": 1})
-    page = page_of(api, answer, PER_PAGE, filters=filters)
+    """Comments of a list since a moment, a hundred at most, or as many as one answer can hold."""
+
+    async def ask(window: Window, _: str | None) -> Page:
+        answer = await api.get(path, {**params, "per_page": window.size, "page": 1})
+        return page_of(api, answer, window.size, filters=filters)
+
+    page = await beginning(ask, None, PER_PAGE)
     reaches_back = newest_first and bool(page.items) and _created(page.items[-1]) < since
     return Look([shape(item) for item in page.items], is_complete=reaches_back or not page.more)
 

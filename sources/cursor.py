@@ -17,7 +17,7 @@ from datetime import timedelta
 
 from pendulum import DateTime
 
-from sources.paging import Ask, Page, Sight, Sighting, Window, walk
+from sources.paging import Ask, Page, Sight, Sighting, Window, beginning, walk
 from sources.record import Json, Unreadable, instant, maybe, text
 
 __all__ = ["SKEW", "BadCursor", "Cursor", "Found", "follow", "load"]
@@ -99,11 +99,11 @@ async def follow(
     """
     told, pages = cursor, 0
     asked = floor if reread else cursor.since
-    first = await ask(Window(asked, size=size), cursor.etag if cursor.complete and not reread else None)
+    first = await beginning(ask, asked, size, cursor.etag if cursor.complete and not reread else None)
     if first.answer.not_modified and not first.more:
         return
     if first.answer.not_modified:  # the page is as it was, but another has appeared behind it: ETags do not cover Link
-        first = await ask(Window(asked, size=size), None)
+        first = await beginning(ask, asked, size)
     async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
         pages += 1
         fresh = page.items if reread else _differences(page, cursor)
@@ -126,11 +126,12 @@ async def _confirm(
     """Asks the next run's question once, for the ETag that lets it cost nothing; its rows are read like any others."""
     for _ in range(CONFIRMATIONS):
         asked = cursor.since
-        page, answered = (answered or await ask(Window(asked, size=size), None)).seen(sight), None
+        page, answered = (answered or await beginning(ask, asked, size)).seen(sight), None
+        fits = page.window.size if page.window else size
         fresh, rivals = _differences(page, cursor), _rivals(page, cursor)
         cursor = _advance(cursor, page, overlap)
-        whole = len(page.items) < size and (
-            not page.more or (bool(page.items) and not (await ask(Window(asked, 2, size), None)).items)
+        whole = len(page.items) < fits and (
+            not page.more or (bool(page.items) and not (await ask(Window(asked, 2, fits), None)).items)
         )
         if not whole and not fresh and cursor.newest and page.answer.date >= cursor.newest + 2 * overlap:
             cursor = replace(cursor, since=cursor.newest.add(seconds=1).start_of("second"), window={})

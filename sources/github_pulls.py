@@ -20,7 +20,7 @@ from pendulum import DateTime
 from sources import github_rows as rows
 from sources.cursor import SKEW
 from sources.http import Failure
-from sources.paging import Ask, Page, Sighting, Window, walk
+from sources.paging import Ask, Page, Sighting, beginning, walk
 from sources.place import PER_PAGE, Place, sight_by
 from sources.reading import Batch
 from sources.record import Json, Row, Unreadable, fingerprint, instant, integer, maybe, text
@@ -110,7 +110,7 @@ async def _catch_up(
     """From the head down to the watermark less the overlap; the watermark moves after the whole walk only."""
     assert mark.newest
     ask, floor = _asks(repo), mark.newest - overlap
-    first = (await ask(Window(None, size=PER_PAGE), mark.etag)).seen(sight)
+    first = (await beginning(ask, None, PER_PAGE, mark.etag)).seen(sight)
     if first.answer.not_modified:
         return
     newest = max([mark.newest, *(min(moment, first.answer.date) for moment in _moments(first))])

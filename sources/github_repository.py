@@ -18,10 +18,11 @@ __all__ = ["REPOSITORY", "comment_rows", "issue_rows", "place_of", "review_comme
 
 
 def place_of(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
-    def is_own(path: str) -> bool:
-        """A transferred issue redirects into another repository, whose records must not be taken for this one's."""
-        led = re.search(r"/repositories/(\d+)/", path)
-        return led is None or led[1] == scope
+    def is_own(path: str, asked: str) -> bool:
+        """A transferred issue redirects into another repository, and one that came back to its new number here: neither
+        must be taken for the one that was asked for."""
+        led = re.search(r"/repositories/(\d+)/(.*)", path)
+        return led is None or led.groups() == (scope, asked)
 
     return Place(
         scope, name, f"/repos/{name}", now, reading,

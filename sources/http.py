@@ -8,6 +8,7 @@ is sent to its own scheme, host and port only, whatever a link or a redirect say
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -18,19 +19,21 @@ import stamina
 from pendulum import DateTime
 
 from sources.limits import Quota, limit_wait, quota, server_time
-from sources.response import Answer, Endless, Failure, Passing, Unsure, accepted, decoded
+from sources.response import Answer, Endless, Failure, Passing, TooLarge, Unsure, accepted, answer_of, decoded
 
-__all__ = ["Answer", "Api", "Failure", "Params", "Tally", "Unsure", "connect"]
+__all__ = ["Answer", "Api", "Failure", "Params", "Tally", "TooLarge", "Unsure", "connect"]
 
 log = logging.getLogger("earshot.http")
 
 Params = Mapping[str, str | int | list[str]]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
+BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
 MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
 MAX_LIMITS = 3  # limits in a row for one request
 MAX_REDIRECTS = 5
+BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
 
 
 @dataclass
@@ -58,6 +61,7 @@ class Api:
     base: httpx.URL
     timeout: float = 30.0
     max_retries: int = 3
+    retry_backoff_ms: float = BACKOFF_MS
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     quota: Quota | None = None
     tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
@@ -130,9 +134,11 @@ class Api:
 
     async def _patient(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
+        first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
-            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
-        ):
+            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
+            wait_jitter=first,
+        ):  # fmt: skip
             with attempt:
                 tally.retries += attempt.num > 1
                 await self._unblocked(tally)
@@ -153,7 +159,7 @@ class Api:
             try:
                 async with asyncio.timeout(self.timeout):
                     async with self.client.stream(method, url, params=params, headers=headers, json=body) as response:
-                        answered = await _bounded(response)
+                        answered = await _bounded(response, tally)
             except (TimeoutError, httpx.TimeoutException):
                 raise Passing("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
             except httpx.InvalidURL:  # httpx looks where a redirect leads, also when it is not to follow it
@@ -162,7 +168,6 @@ class Api:
                 why = Passing("FETCH_ERROR", f"{self.base.host}: {type(error).__name__} {error}".rstrip())
                 why.reached = not isinstance(error, httpx.ConnectError)
                 raise why from None
-            tally.bytes += len(answered)
             tally.not_modified += response.status_code == 304
             self.latest = server_time(response.headers)
             self.ahead = (server_time({}) - self.latest).total_seconds()
@@ -212,6 +217,7 @@ async def connect(
     *,
     timeout: float = 30.0,
     max_retries: int = 3,
+    retry_backoff_ms: float = BACKOFF_MS,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Api]:
     """An `Api` for as long as the block lasts. `transport` lets the demo world answer in process."""
@@ -223,22 +229,27 @@ async def connect(
         transport=transport,
         follow_redirects=False,
     ) as client:
-        yield Api(client, httpx.URL(url), timeout, max_retries, has_secrets=bool(headers))
+        yield Api(client, httpx.URL(url), timeout, max_retries, retry_backoff_ms, has_secrets=bool(headers))
 
 
-async def _bounded(response: httpx.Response) -> bytes:
+async def _bounded(response: httpx.Response, tally: Tally) -> bytes:
     packings = response.headers.get_list("content-encoding", split_commas=True)
     if [each.lower() for each in packings] not in ([], ["identity"], [PACKED]):
         told = f"{', '.join(packings)!r:.80}"
         raise Endless(
             "FETCH_ERROR", f"{response.url.host}: an answer packed as {told}, which was not asked for; refused"
         )
-    chunks, size = [], 0
+    chunks, size, length = [], 0, response.headers.get("content-length", "")
+    declared = int(length) if re.fullmatch("[0-9]{1,18}", length) else 0
     async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        if size > MAX_BYTES:
-            raise Endless("FETCH_ERROR", f"{response.url.host}: an answer of more than {MAX_BYTES >> 20} MiB; refused")
         chunks.append(chunk)
+        size += len(chunk)
+        tally.bytes += len(chunk)
+        if max(size, declared) > MAX_BYTES:
+            told = f"{response.url.host}: an answer of more than {MAX_BYTES >> 20} MiB; refused"
+            if not response.is_success or "json" not in response.headers.get("content-type", ""):
+                raise Endless("FETCH_ERROR", told)
+            raise TooLarge(told, answer_of(response), b"".join(chunks[:4])[:BEGINNING])
     return b"".join(chunks)
 
 

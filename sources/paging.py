@@ -8,17 +8,22 @@ while one second fills a whole page does it use page numbers, and then every pag
 row of the previous page is not on it, rows have moved up in between and the pass is repeated. A list without a moving
 sort key is walked by overlapping pages alone (`seeks=False`). A walk ends where the server says that the list ends,
 never because a page is short or empty; where a proxy strips the headers that say so, only an empty page ends it.
+
+Rows may weigh so much that a page of them is refused (`TooLarge`): the walk asks for half as many there, and for twice
+as many after each page that came. A row that is too large by itself stands in its list as `Oversized`; pages are cut
+around its place, because each that shows it would be a download in vain. No page can show it and the next row, so such
+a pass proves nothing, and is repeated like any other that does not.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable
 from dataclasses import dataclass, field, replace
 
 from pendulum import DateTime
 
-from sources.http import Answer, Api, Failure
-from sources.record import Json
+from sources.http import Answer, Api, Failure, TooLarge
+from sources.record import Json, Oversized
 
-__all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "overlapping", "page_of", "walk"]
+__all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "beginning", "overlapping", "page_of", "walk"]
 
 MAX_PASSES = 20
 MAX_REPEATS = 4
@@ -35,8 +40,15 @@ class Window:
     size: int = 100
 
     @property
+    def start(self) -> int:
+        return self.end - self.size
+
+    @property
     def end(self) -> int:
         return self.page * self.size
+
+    def avoids(self, positions: Collection[int]) -> bool:
+        return not any(self.start <= position < self.end for position in positions)
 
 
 @dataclass(frozen=True)
@@ -46,6 +58,7 @@ class Page:
     answer: Answer
     given: int = 0  # rows that the server looked at for this page, where its length does not tell
     sightings: "list[Sighting]" = field(default_factory=list)
+    window: Window | None = None  # what was asked for, if that was less than meant
 
     @property
     def told_more(self) -> bool:
@@ -96,14 +109,25 @@ def page_of(api: Api, answer: Answer, size: int, *, filters: bool = False) -> Pa
     return Page(items, bool(answer.next_link or headers.get("x-next-page")) or untold, answer, given)
 
 
-def overlapping(covered: int, limit: int) -> tuple[int, int] | None:
+def overlapping(covered: int, limit: int, avoided: Collection[int] = ()) -> tuple[int, int] | None:
     """The page that reaches furthest and still starts inside the first `covered` rows, as (page, size)."""
     best = None
     for size in range(limit, 0, -1):
         page = (covered - 1) // size + 1
         if page * size > covered and (best is None or page * size > best[0] * best[1]):
-            best = (page, size)
+            best = (page, size) if Window(None, page, size).avoids(avoided) else best
     return best
+
+
+async def beginning(ask: Ask, since: DateTime | None, size: int, etag: str | None = None) -> Page:
+    """The first page of a list, of as many rows as one answer can hold."""
+    while True:
+        try:
+            return await ask(Window(since, size=size), etag)
+        except TooLarge:
+            if size == 1:
+                raise
+            size //= 2
 
 
 async def walk(
@@ -113,9 +137,22 @@ async def walk(
     """Every row of the list, each version once; pages arrive without what was already seen."""
     seen: dict[Hashable, Sighting] = {}
     going, passes = _Pass(since, start, size, start), 0
+    fits = first.window.size if first and first.window else size  # rows that one answer can hold
+    large: set[int] = set()  # positions of rows that are too large by themselves
     while True:
-        window, overlaps = _next_window(going.since, going.covered, going.limit)
-        page, first = (first or await ask(window, None)).seen(sight), None
+        window, overlaps = _next_window(going.since, going.covered, min(going.limit, fits), large)
+        try:
+            page, first = (first or await ask(window, None)).seen(sight), None
+        except TooLarge:
+            if window.size == 1:
+                raise
+            fits = window.size // 2
+            continue
+        window = page.window or window
+        fits = min(size, max(fits, 2 * window.size))
+        if going.is_misread(page, window):
+            continue
+        large |= {window.start for item in page.items if isinstance(item, Oversized)}
         fresh = _unmet(page, seen)
         going.take(page, overlaps, bool(fresh.items))
         yield fresh
@@ -132,7 +169,7 @@ async def walk(
                     "FETCH_ERROR", f"{page.answer.url.path} moves faster than it can be read; next run retries"
                 )
         elif more:
-            going, passes = _Pass(newest, 0, size, 0), 0
+            going, passes, large = _Pass(newest, 0, size, 0), 0, set()
             seen = {id_: s for id_, s in seen.items() if s.moment is None or newest is None or s.moment >= newest}
         else:
             return
@@ -148,14 +185,26 @@ class _Pass:
 
     since: DateTime | None
     start: int
-    limit: int  # what the server really gives
+    limit: int  # what the server gives at most
     covered: int  # rows that were read
     last: Sighting | None = None  # the row that the next page must show again, unmoved
     proven: bool = True
     news: bool = False
     repeats: int = 0  # pages in a row that showed only what this pass had met
     empty: int = 0  # pages in a row that showed nothing
+    granted: int = 0  # rows that it gave at once
     met: set[Hashable] = field(default_factory=set)
+
+    def is_misread(self, page: Page, window: Window) -> bool:
+        """A server that gives less than was asked for counts its pages by what it gives. Which that is tells the first
+        page, and later ones that are larger than any before; the rows of such a one are not those that were meant.
+        """
+        given = min(window.size, page.given or len(page.sightings) or window.size)
+        is_less = page.more and given < window.size and window.size > self.granted
+        self.granted = max(self.granted, given)
+        if is_less:
+            self.limit = given
+        return is_less and self.covered > 0
 
     def take(self, page: Page, overlaps: bool, news: bool) -> None:
         shown = {s.id for s in page.sightings}
@@ -167,9 +216,8 @@ class _Pass:
         self.last = page.sightings[-1] if page.sightings else self.last
 
     def move(self, page: Page, window: Window) -> None:
-        if self.covered == 0 and page.sightings:
-            self.limit = min(self.limit, page.given or len(page.sightings))
-        self.covered = max(self.covered + 1, self.limit if self.covered == 0 else window.end)
+        reached = min(window.size, self.limit) if self.covered == 0 else window.end
+        self.covered = max(self.covered + 1, reached)
 
     def is_told_nothing_but_old(self, page: Page) -> bool:
         """A server that ignores `page` shows the same rows for ever. Without word of more to come, that is the end."""
@@ -180,13 +228,15 @@ class _Pass:
         return self.repeats >= MAX_REPEATS
 
 
-def _next_window(since: DateTime | None, covered: int, limit: int) -> tuple[Window, bool]:
-    if covered == 0:
-        return Window(since, 1, limit), True
-    found = overlapping(covered, limit)
-    if found:
+def _next_window(since: DateTime | None, covered: int, limit: int, large: Collection[int]) -> tuple[Window, bool]:
+    """What to ask for next, and whether it shows the row before too. Pages of one or two rows cannot, nor can any show
+    one that is too large: such a one is asked for alone.
+    """
+    if found := overlapping(covered, limit, large):
         return Window(since, *found), True
-    return Window(since, covered // limit + 1, limit), False  # pages of one or two rows cannot overlap
+    windows = (Window(since, covered // size + 1, size) for size in range(limit, 1, -1))
+    alone = Window(since, covered + 1, 1)
+    return max((w for w in windows if w.avoids(large)), key=lambda w: w.end, default=alone), covered == 0
 
 
 def _newest(page: Page) -> DateTime | None:

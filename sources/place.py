@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pendulum import DateTime
 
-from sources.http import Answer, Api, Failure, Params
+from sources.http import Answer, Api, Failure, Params, TooLarge
+from sources.oversized import stand_in
 from sources.paging import Ask, Page, Sight, Sighting, Window, page_of
 from sources.reading import Batch, Reading
 from sources.record import Json, Row, Unreadable, fingerprint, instant, integer
@@ -29,7 +30,7 @@ class Place:
     reading: Reading
     since: Callable[[DateTime], dict[str, str]]  # how its lists are asked for what changed since
     filters: bool = False  # whether rows are taken out after paging, so that a short page says nothing
-    is_own: Callable[[str], bool] = lambda _: True  # whether what answers under this path is a part of it
+    is_own: Callable[[str, str], bool] = lambda *_: True  # whether what answers under a path is what was asked for
 
     @property
     def api(self) -> Api:
@@ -42,8 +43,13 @@ class Place:
             query: dict[str, str | int] = {**params, "per_page": window.size, "page": window.page}
             if window.since:
                 query |= self.since(window.since)
-            answer = await self.get(surface, path, query, etag=etag)
-            return page_of(self.api, answer, window.size, filters=self.filters)
+            try:
+                answer = await self.get(surface, path, query, etag=etag)
+            except TooLarge as why:
+                if window.size > 1 or not self.is_own(why.answer.url.path, path):
+                    raise
+                answer = replace(why.answer, data=[stand_in(why, window.start)])
+            return replace(page_of(self.api, answer, window.size, filters=self.filters), window=window)
 
         return ask
 
@@ -52,7 +58,7 @@ class Place:
 
     async def still_lists(self, surface: str, path: str) -> None:
         """Raises if a list answers no more: a place made private, or its feature switched off, deletes nothing."""
-        page_of(self.api, await self.get(surface, path, {"per_page": 1}), 1, filters=self.filters)
+        await self.asks(surface, path)(Window(None, size=1), None)
 
     def record(self, path: str, answer: Answer) -> Json:
         if not isinstance(answer.data, dict):
@@ -62,7 +68,7 @@ class Place:
     async def get(self, surface: str, path: str, params: Params | None = None, *, etag: str | None = None) -> Answer:
         tally = self.reading.tally(surface, self.scope)
         answer = await self.api.get(f"{self.root}/{path}", params, etag=etag, tally=tally)
-        if not self.is_own(answer.url.path):
+        if not self.is_own(answer.url.path, path):
             raise Failure("PROJECT_MISMATCH", f"{self.root}/{path} has moved into another place", status=answer.status)
         tally.pages += not answer.not_modified
         tally.fetched += len(answer.data) if isinstance(answer.data, list) else 0

@@ -22,6 +22,7 @@ from sources.record import Json, Row, Table, Unreadable, fingerprint
 __all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "not_understood"]
 
 log = logging.getLogger("earshot")
+accounts = logging.getLogger("earshot.accounts")  # a line each where something happened, whatever else is told
 
 V = TypeVar("V")
 NESTED_WEIGHT = 3
@@ -90,6 +91,7 @@ class Reading:
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # the sweep is to compare what it otherwise compares rarely
     turn: int = 0  # the number of this source's run
     is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0
@@ -100,8 +102,11 @@ class Reading:
     sightings: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # complete re-reads: surface, scope → ids
     open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
     open_failures: frozenset[tuple[str, str]] = frozenset()  # scope, surface: what failed when it was last tried
+    resets: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: what lies between may be unread
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
+    skipped: dict[str, str] = field(default_factory=dict)  # name → why it is no failure that nothing is read of it
+    skipped_before: Mapping[str, str] = field(default_factory=dict)
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
 
     @property
@@ -122,12 +127,20 @@ class Reading:
             return cursors.load(self.raw_cursor(surface, scope), now=now, floor=floor)
         except BadCursor as error:
             log.warning("cursor_invalid surface=%s scope=%s: %s; reset", surface, scope, error)
-            return Cursor(since=now.subtract(seconds=int(self.safe_backfill_hours * 3600)))
+            self.resets.add((surface, scope))
+            since = now.subtract(seconds=int(self.safe_backfill_hours * 3600))
+            self.backfills(surface, scope, since)
+            return Cursor(since=since)
+
+    def backfills(self, surface: str, scope: str, until: DateTime) -> None:
+        """What is past is read again, or for the first time, back to there."""
+        name = self.names.get(scope, scope)
+        log.info("incremental_scan_backfill surface=%s scope=%s until=%s", surface, name, until)
 
     async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
         """Reads one surface to its end or its failure; False if it failed."""
         name = self.names.get(scope, scope)
-        log.debug("incremental_scan_started surface=%s scope=%s", surface, name)
+        log.info("incremental_scan_started surface=%s scope=%s", surface, name)
         try:
             async for batch in batches:
                 for table, found in batch.rows.items():
@@ -160,6 +173,12 @@ class Reading:
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
         log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
         self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
+
+    def skip(self, name: str, why: str) -> None:
+        """Told once, as long as it is so."""
+        is_known = self.skipped_before.get(name) == why
+        accounts.log(logging.DEBUG if is_known else logging.INFO, "[SKIP] %s: %s", name, why)
+        self.skipped[name] = why
 
     def shape(self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], V]) -> list[V]:
         """Rows of the items that can be read; the others go to quarantine, raw."""

@@ -12,7 +12,7 @@ from pendulum import DateTime
 from sources.limits import retry_after, server_time
 from sources.record import json_value
 
-__all__ = ["Answer", "Endless", "Failure", "Passing", "Unsure", "accepted", "decoded"]
+__all__ = ["Answer", "Endless", "Failure", "Passing", "TooLarge", "Unsure", "accepted", "answer_of", "decoded"]
 
 Code = Literal["AUTH_FAILED", "NOT_FOUND", "RATE_LIMITED", "TIMEOUT", "PROJECT_MISMATCH", "FETCH_ERROR"]
 GATEWAYS = (502, 504)  # somebody between has given up; the service behind may be at it still
@@ -53,6 +53,14 @@ class Endless(Failure):
     """An answer larger than any that is meant, or one that may be."""
 
 
+class TooLarge(Endless):
+    """An answer beyond the bound, of which only the headers and how it began were kept. A list is asked for less."""
+
+    def __init__(self, message: str, answer: "Answer", begun: bytes) -> None:
+        super().__init__("FETCH_ERROR", message, status=answer.status)
+        self.answer, self.begun = answer, begun
+
+
 @dataclass(frozen=True)
 class Answer:
     status: int
@@ -91,8 +99,12 @@ def decoded(response: httpx.Response, body: bytes) -> Answer:
             data = json_value(body)
         except (ValueError, RecursionError) as error:
             raise Passing("FETCH_ERROR", f"{host} answered {status} with broken JSON: {error}") from None
+    return answer_of(response, body, data)
+
+
+def answer_of(response: httpx.Response, body: bytes = b"", data: object = None) -> Answer:
     link = response.links.get("next", {}).get("url")
-    return Answer(status, response.headers, body, data, response.url, link)
+    return Answer(response.status_code, response.headers, body, data, response.url, link)
 
 
 def accepted(answer: Answer) -> Answer:

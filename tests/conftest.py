@@ -1,14 +1,22 @@
 """Fixtures that more than one file asks for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from tests.asked import demo, demo_home, own, worlds
+from tests.in_memory import in_memory
 from tests.servers import Cluster, cluster
 from tests.speaker import heard, speaker
 
 __all__ = ["demo", "demo_home", "heard", "own", "server", "speaker", "worlds"]
+
+
+@pytest.fixture
+def placed(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Where a desk's warehouse is: in memory, but for tests that are marked `on_disk`."""
+    return (lambda desk: desk) if request.node.get_closest_marker("on_disk") else in_memory
 
 
 @pytest.fixture(scope="session")

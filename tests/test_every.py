@@ -16,6 +16,8 @@ from pipelines import screen
 from pipelines.report import Watch
 from tests.story import Project, judge, served, small_world
 
+pytestmark = pytest.mark.ci
+
 PATIENCE = 30
 
 

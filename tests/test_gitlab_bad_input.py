@@ -4,7 +4,6 @@ rest lands, and the next run reaches the world's truth.
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from pipelines.demo.gitlab_state import FileDiff, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Bent, Request, Response, html_page
 from pipelines.report import Report
+from tests.in_memory import in_memory
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -64,21 +64,20 @@ def news(world: GitLabWorld, project: Project) -> None:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of somebody who has read the past."""
-    folder = tmp_path_factory.mktemp("base") / "data"
+def base(tmp_path_factory: pytest.TempPathFactory) -> GitLabDesk:
+    """Somebody who has read the past."""
     world, _ = past()
-    assert gitlab_desk(folder, world).run().exit_code == 0
-    return folder
+    desk = in_memory(gitlab_desk(tmp_path_factory.mktemp("base") / "data", world))
+    assert desk.run().exit_code == 0
+    return desk
 
 
 @pytest.fixture
-def desk(tmp_path: Path, base: Path) -> GitLabDesk:
+def desk(tmp_path: Path, base: GitLabDesk) -> GitLabDesk:
     """Somebody who has read the past, and does not know the news."""
     world, project = past()
     news(world, project)
-    shutil.copytree(base, tmp_path / "data")
-    return gitlab_desk(tmp_path / "data", world)
+    return in_memory(gitlab_desk(tmp_path / "data", world), base)
 
 
 @pytest.fixture
@@ -111,15 +110,15 @@ def past_of_many() -> tuple[GitLabWorld, Project]:
 
 
 @pytest.fixture(scope="module")
-def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("many") / "data"
+def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> GitLabDesk:
     world, _ = past_of_many()
-    assert gitlab_desk(folder, world).run().exit_code == 0
-    return folder
+    desk = in_memory(gitlab_desk(tmp_path_factory.mktemp("many") / "data", world))
+    assert desk.run().exit_code == 0
+    return desk
 
 
 @pytest.fixture
-def crowd(tmp_path: Path, base_of_many: Path) -> GitLabDesk:
+def crowd(tmp_path: Path, base_of_many: GitLabDesk) -> GitLabDesk:
     """Somebody who has read them all, and does not know that on each a note was edited, two were added, a label changed."""
     world, project = past_of_many()
     world.advance(seconds=3600)
@@ -130,8 +129,7 @@ def crowd(tmp_path: Path, base_of_many: Path) -> GitLabDesk:
         project.comment(mr, "odile", "and another")
         project.label(mr, "maya", add=("theme",), remove=("ui",))
     world.advance(seconds=SETTLED)
-    shutil.copytree(base_of_many, tmp_path / "data")
-    return gitlab_desk(tmp_path / "data", world)
+    return in_memory(gitlab_desk(tmp_path / "data", world), base_of_many)
 
 
 def each_of(crowd: GitLabDesk, cases: Iterable[str]) -> dict[int, str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.delivery import worded
-from pipelines.marks import TOKEN, Command, commands, marker, tokens
+from pipelines.marks import BEYOND, LONGEST, TOKEN, Command, commands, marker, tokens
 from pipelines.outbox import Letter
 
 SAID = [
@@ -110,10 +110,31 @@ def test_any_text_is_read(body: str) -> None:
         "a " + "<!--" * 200_000 + "\n/earshot",
         ">" * 500_000 + "\n/earshot",
         "`a` " * 200_000 + "\n/earshot",
+        "/earshot a\n" + "> - " * 10 + "a\n" * 450_000,
+        "/earshot a\n" + ("> - " * 10 + "a\n") * 22_500,
+        "/earshot a\n" + "#\n" * 450_000,
+        "/earshot a\n" + "- a\n" * 225_000,
     ],
 )
 def test_long_and_hostile_texts_are_read_in_moments(body: str) -> None:
-    started = time.perf_counter()
-    commands(body, "/earshot")
-    tokens(body)
-    assert time.perf_counter() - started < 10
+    """Markdown of 0.9 MB, nested as somebody pleases, took six to thirteen seconds and 190 MB, in every run."""
+    started = time.process_time()
+    found = commands(body, "/earshot")
+    tokens(body + marker("t"))
+    assert found and time.process_time() - started < 3
+
+
+def test_what_stands_far_beyond_what_others_take_is_not_read_and_says_so() -> None:
+    """65,536 characters are read, to the end of a line; a command behind them is a row with what to do."""
+    filling = "a line\n" * (LONGEST // 7)
+    assert LONGEST - len(filling) < 7
+    first = "/earshot retry\n"
+    assert commands(first + filling, "/earshot") == [Command("/earshot retry", "retry")]
+    assert commands(filling[:-21] + first.rstrip(), "/earshot") == [Command("/earshot retry", "retry")]
+    last = commands(f"{first}{filling}/earshotx\n  /Earshot now\n/earshot again", "/earshot")
+    assert [(each.line, each.name, each.problem) for each in last] == [
+        ("/earshot retry", "retry", None), ("/Earshot now", None, BEYOND),
+    ]  # fmt: skip
+    assert commands("/earshot " + "x" * LONGEST + "/earshot", "/earshot")[0].name == "x" * (LONGEST - 9)
+    assert commands("x" * LONGEST + "/earshot b\n/usr/bin", "/")[0].line == "/usr/bin"
+    assert tokens(filling + marker("t")) == []

@@ -88,8 +88,8 @@ def test_a_control_plane_that_is_damaged_is_told_in_one_line(own: Reader, words:
         own.home.control.mkdir()
     told = own.json(*(key if word == "KEY" else word for word in words))
     assert told["meta"]["exit_code"] == 1 and "control.sqlite" in told["error"]["message"]
-    if words[0] != "ack":
-        assert "backup" in told["error"]["hint"]
+    if words[0] != "ack" or damage == "a directory":
+        assert "backup" in told["error"]["message"] + told["error"]["hint"]
 
 
 def test_what_was_typed_acts_on_no_terminal(demo: Reader) -> None:
@@ -210,6 +210,7 @@ def test_without_a_warehouse_the_way_to_one_is_told(tmp_path: Path) -> None:
 def test_a_half_written_file_is_named(own: Reader, keep: float) -> None:
     """Whatever is left of it: one line that names the file and the way out, never a traceback."""
     whole = own.home.published.read_bytes()
+    own.home.warehouse.write_bytes(whole)  # that it can be made of
     own.home.published.write_bytes(whole[: int(keep if keep != 0.5 else len(whole) * keep)])
     for words in (["list", "events"], ["count", "mrs"]):
         asked = own.ask(*words)

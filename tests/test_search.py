@@ -168,7 +168,7 @@ def test_a_name_that_nobody_has_is_refused(data: Path, words: list[str], said: s
 def test_without_the_extra_meaning_is_refused_with_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ended = CliRunner().invoke(main, ["search", "token", "--semantic"], env={"EARSHOT_DATA": str(data)})
-    assert ended.exit_code == 2 and "pip install 'earshot[semantic]'" in ended.stderr
+    assert ended.exit_code == 2 and "pip install -c constraints.txt -e '.[semantic]'" in ended.stderr
 
 
 def test_asking_loads_neither_dlt_nor_duckdb(data: Path) -> None:

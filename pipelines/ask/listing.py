@@ -23,6 +23,10 @@ __all__ = ["listing", "open_pages"]
 TABS = 10
 PARENT = ("source", "project", "state", "author", "assignee")
 TURN = ("waiting_on", "unresolved", "since", "limit", "open")
+ANSWERED = """
+SELECT command_key FROM staging.marks WHERE kind = 'command'
+AND (command_key IN (FROM answered) OR said_key IN (FROM answered) OR said_key || ':' || position IN (FROM answered))
+"""
 CHANGE = ("reviewer", "draft", "target_branch", "source_branch", "label")
 
 
@@ -121,8 +125,8 @@ def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
     with published() as warehouse:
         if unanswered:  # also those answered since the last run
             warehouse.hold("answered", answered(home()))
-            where.flag(True, "command_key NOT IN (FROM answered) AND said_key NOT IN (FROM answered)")
-        order = "created_at, command_key" if unanswered else "updated_at DESC, command_key"
+            where.flag(True, f"command_key NOT IN ({ANSWERED})")
+        order = "created_at, event_key, position" if unanswered else "updated_at DESC, event_key, position"
         found = _page(warehouse, f"FROM feedback.commands WHERE {where.sql}", where, order, asked)
         return _answer("Commands", lines.commands, *found, warehouse, {**asked, "name": name or unanswered})
 

@@ -31,7 +31,7 @@ NAMES = "SELECT DISTINCT scope_name FROM documents WHERE scope_name IS NOT NULL"
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs earshot[semantic] or a server.")
+@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs the extra [semantic] or a server.")
 @click.option("--hybrid", "mode", flag_value="hybrid", help="By words and by meaning.")
 @click.option("--keyword", "mode", flag_value="keyword", default="keyword", help="By words (the default).")
 @click.option("--source", metavar="NAME", help="Only from this source.")

@@ -22,6 +22,7 @@ from pipelines.screen import safe
 
 __all__ = ["sql"]
 
+LOGGING = "enable_logging"
 JSON_INTEGERS = range(-(2**63), 2**64)
 SHOWN = 40
 DRAWN = 9_999  # more rows than DuckDB draws as a table
@@ -45,6 +46,7 @@ def sql(query: str, limit: int | None, as_csv: bool, parquet: Path | None) -> An
 
     A table on a terminal shows the first rows; --json, --csv and --parquet have them all.
     """
+    _refuse_logging(query)
     context = click.get_current_context()
     as_json = bool(context.params["as_json"])
     if as_csv and (as_json or parquet):
@@ -58,6 +60,15 @@ def sql(query: str, limit: int | None, as_csv: bool, parquet: Path | None) -> An
         if isinstance(error, duckdb.Error):
             raise Refusal("SQL", str(error), exit_code=USAGE) from None
         raise
+
+
+def _refuse_logging(query: str) -> None:
+    """DuckDB's log in a file, which it may not write here, ends the whole process with its last connection."""
+    starts = [start for start, _ in duckdb.tokenize(query)]
+    raw = query.encode()  # where tokens start is told in bytes
+    for start, end in zip(starts, [*starts[1:], len(raw)], strict=True):
+        if raw[start:end].decode(errors="replace").strip().strip('"').casefold() == LOGGING:
+            raise Refusal("SQL", f"{LOGGING}: a question writes nothing", exit_code=USAGE)
 
 
 def _asked(connection: duckdb.DuckDBPyConnection, query: str, limit: int | None, form: Form) -> Answer:

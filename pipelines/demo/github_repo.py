@@ -15,6 +15,7 @@ class Repo:
         self.id = repo_id
         self.full_name = full_name
         self.private = private
+        self.members: set[str] = set()  # of the organisation that it belongs to
         self.created_at = world.second
         self.revision = 0
         self.issues: Shelf[Issue] = Shelf()
