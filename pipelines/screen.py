@@ -5,7 +5,7 @@ envelope for programs. Names and messages come from other people, so control cha
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
 from shutil import which
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pipelines.report import Report, SourceReport, Watch
     from sources.reading import Unread
 
-__all__ = ["Beside", "Plain", "envelope", "progress", "safe", "summary"]
+__all__ = ["Beside", "Plain", "envelope", "envelope_of", "progress", "safe", "summary"]
 
 NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
@@ -254,3 +254,11 @@ def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
     error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta} if "code" in meta else {}
     said = {"ok": ok, "data": data, **({"error": error} if error else {}), "meta": meta}
     print(orjson.dumps(said, default=str).decode().translate(ESCAPED))
+
+
+def envelope_of(rows: Iterable[Any], meta: dict[str, Any]) -> None:
+    """The same of an answer that worked and may be long: row by row, as they come."""
+    sys.stdout.write('{"ok":true,"data":[')
+    for n, row in enumerate(rows):
+        sys.stdout.write(("," if n else "") + orjson.dumps(row, default=str).decode().translate(ESCAPED))
+    print(f'],"meta":{orjson.dumps(meta, default=str).decode()}}}')

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sources.record import Table
 
 __all__ = [
+    "SOURCES",
     "EarshotConfig",
     "EmbedConfig",
     "checked",

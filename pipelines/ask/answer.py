@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.destinations.errors import LandingError, Locked, Unavailable
-from pipelines.screen import envelope, safe
+from pipelines.screen import envelope, envelope_of, safe
 from sources.config import ConfigError
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Answer:
     show: Callable[["Console"], None]
     meta: dict[str, Any] = field(default_factory=dict)
     exit_code: int = 0
+    rows: Iterable[Any] | None = None  # in place of `data`, where there may be more than can be held
 
 
 def answering(question: Callable[..., Answer]) -> Callable[..., None]:
@@ -69,7 +70,9 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
         except sqlite3.Error as error:
             told = f"the data directory's control.sqlite cannot be used: {error}"
             sys.exit(_refused(Refusal("FAILED", told, after(error)), as_json))
-        if as_json:
+        if as_json and answer.rows is not None:
+            envelope_of(answer.rows, {**answer.meta, "exit_code": answer.exit_code})
+        elif as_json:
             envelope(answer.exit_code == 0, answer.data, {**answer.meta, "exit_code": answer.exit_code})
         else:
             answer.show(console())
