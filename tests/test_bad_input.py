@@ -33,6 +33,7 @@ from tests.story import NOW, REPO, TOKEN, Ended, Project, judge, served
 DOCS = "lantern/docs"
 COMMENTS = "/issues/comments"
 LONG = os.environ.get("EARSHOT_LONG") == "1"
+BOUND = 2**20  # bytes of an answer, here
 T = TypeVar("T")
 Fault = Callable[[Request], Response | Bent | None]
 
@@ -64,6 +65,11 @@ def news(world: GitHubWorld) -> None:
         repo.comment(1, "maya", "News.")
         repo.review(1, "maya", "CHANGES_REQUESTED", "Not yet.")
     world.advance(600)
+
+
+@pytest.fixture(autouse=True)
+def bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.http.MAX_BYTES", BOUND)
 
 
 @pytest.fixture(scope="module")
@@ -423,7 +429,7 @@ WRONG_SHAPES: dict[str, Any] = {
     "an error nested beyond reason": Response(418, b"[" * 200_000),
     "a number beyond reason": shaped(b"[" + b"9" * 100_000 + b"]"),
     "packed twice": shaped(gzip.compress(gzip.compress(b"[]")), **{"content-encoding": "gzip, gzip"}),
-    "more than can be": shaped(b"[" + b" " * (66 << 20) + b"]"),
+    "more than can be": shaped(b"[" + b" " * BOUND + b"]"),
 }
 
 
