@@ -154,12 +154,20 @@ class Run:
                 safe_backfill_hours=self.options.safe_backfill_hours,
                 skipped_before=skips.known(ledger.connection, source.name),
             )  # fmt: skip
-            self.watch.at("reading")
+            self.watch.scopes[source.name] = len(source.scopes())
+            self.watch.at("reading", source.name)
             await source.read(reading)
             await source.retry(reading, [dict(row) for row in ledger.quarantined(source.name, due=True)])
-            await intake.land()
+            await self._land(source, intake)
             await self._settle(source, reading, intake)
+            self.watch.left(source.name)
         return self._record(source, reading, intake)
+
+    async def _land(self, source: Source, intake: Intake) -> None:
+        """What is left of what was read."""
+        if intake.is_owing:
+            self.watch.at("landing", source.name)
+        await intake.land()
 
     async def _settle(self, source: Source, reading: Reading, intake: Intake) -> None:
         """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
@@ -170,9 +178,9 @@ class Run:
             return
         suspects = await self.work(_suspects, self.home, source, reading)
         if suspects:
-            self.watch.at("settling")
+            self.watch.settles(source.name, sum(map(_owed, suspects)))
             await source.settle(reading, suspects)
-            await intake.land()
+            await self._land(source, intake)
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at
             reading.full = False
             suspects = await self.work(_suspects, self.home, source, reading)
@@ -289,6 +297,11 @@ def _rule(source: Source, reading: Reading) -> str:
 
 def _scopes(reading: Reading) -> list[str]:
     return sorted({scope for _, scope in reading.tallies})
+
+
+def _owed(suspect: Row) -> int:
+    """How many readings it wants: of a merge request its notes, events and diffs may be due, each by itself."""
+    return max(1, sum(bool(value) for name, value in suspect.items() if name.endswith("_due")))
 
 
 def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
