@@ -39,6 +39,11 @@ class Intake:
     def __post_init__(self) -> None:
         self._pile = Pile(self.landing.tables)
 
+    @property
+    def is_owing(self) -> bool:
+        """There are rows that have not landed."""
+        return self._pile.size > 0
+
     async def take(self, batch: Batch) -> None:
         """Readers that are too fast wait here while a full chunk is landed."""
         await self._keep(batch)

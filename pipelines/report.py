@@ -72,15 +72,40 @@ class Report:
 class Watch:
     """What a screen may look at while the run goes on."""
 
-    phase: str = "starting"
+    phase: str = "starting"  # that began last
     readings: dict[str, Reading] = field(default_factory=dict)
     landed: dict[str, int] = field(default_factory=dict)
     on_change: Callable[["Watch"], None] = lambda watch: None
     run_id: int = 0
+    doing: dict[str, str] = field(default_factory=dict)  # source → its phase, while they are read side by side
+    scopes: dict[str, int] = field(default_factory=dict)  # source → how many are to be read
+    _settles: dict[str, tuple[int, int]] = field(default_factory=dict)  # source → tried before, to be read again
 
-    def at(self, phase: str) -> None:
+    def at(self, phase: str, source: str = "") -> None:
         self.phase = phase
+        if source:
+            self.doing[source] = phase
+        else:
+            self.doing.clear()
         self.on_change(self)
+
+    def left(self, source: str) -> None:
+        """It is read."""
+        self.doing.pop(source, None)
+
+    def settles(self, source: str, owed: int) -> None:
+        """So much is read again."""
+        self._settles[source] = _tried(self.readings[source]), owed
+        self.at("settling", source)
+
+    def settled(self, source: str) -> tuple[int, int]:
+        """How much of that was tried, and of how much."""
+        before, owed = self._settles[source]
+        return min(owed, _tried(self.readings[source]) - before), owed
+
+
+def _tried(reading: Reading) -> int:
+    return reading.completed + len(reading.problems)
 
 
 def totals(report: Report) -> dict[str, object]:

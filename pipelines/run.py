@@ -17,7 +17,8 @@ import click
 from pipelines.ask.times import period
 from pipelines.cli import Told
 from pipelines.destinations.errors import Unavailable
-from pipelines.screen import Beside, Plain, progress, summary
+from pipelines.progress import Plain, progress
+from pipelines.screen import Beside, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
 from pipelines.whereabouts import home_of, real

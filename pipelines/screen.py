@@ -1,12 +1,10 @@
-"""What a person sees of a run: live progress on a terminal, plain lines in a log, a summary at the end; one JSON
-envelope for programs. Names and messages come from other people, so control characters never reach the terminal.
+"""What a person sees of a run that has ended, and the one JSON envelope for programs. Names and messages are other
+people's, so control characters never reach the terminal.
 """
 
 import os
 import sys
-import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -16,19 +14,16 @@ import orjson
 from pipelines.warehouse import Home
 
 if TYPE_CHECKING:
-    from pipelines.report import Report, SourceReport, Watch
+    from pipelines.report import Report, SourceReport
     from sources.reading import Unread
 
-__all__ = ["Beside", "Plain", "envelope", "envelope_of", "progress", "safe", "summary"]
+__all__ = ["Beside", "envelope", "envelope_of", "safe", "summary"]
 
 NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
 REPLACED = dict.fromkeys(HIDDEN, "�")
 ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
-
-
-CANCELLED, STOPPED = 130, "cancelled; the next run reads what is missing"
 
 
 def safe(text: str) -> str:
@@ -44,64 +39,6 @@ class Beside:
 
     def flush(self) -> None:
         sys.stderr.flush()
-
-
-class Plain:
-    """For logs and pipes: one line when a phase begins."""
-
-    def __init__(self, as_json: bool = False) -> None:
-        self.as_json, self._phase = as_json, ""
-        self.watch: Watch | None = None  # of the run that goes on
-
-    @contextmanager
-    def watching(self) -> Iterator["Watch"]:
-        from pipelines.report import Watch
-
-        self.watch = Watch(on_change=self.show)
-        yield self.watch
-        self.watch = None
-
-    def show(self, watch: "Watch") -> None:
-        if watch.phase != self._phase and not self.as_json:
-            print(f"{watch.phase} …", file=sys.stderr, flush=True)
-        self._phase = watch.phase
-
-    def failed(self, code: str, message: str, exit_code: int) -> int:
-        if self.as_json:
-            envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
-        else:
-            print(f"earshot: {safe(message)}", file=sys.stderr)
-        return exit_code
-
-    def cancelled(self) -> int:
-        """Ctrl-C, or SIGTERM: programs are told how far it was."""
-        if self.as_json:
-            told = _so_far(self.watch) if self.watch and self.watch.run_id else None
-            envelope(False, told, {"code": "CANCELLED", "message": STOPPED, "exit_code": CANCELLED})
-            return CANCELLED
-        return self.failed("CANCELLED", STOPPED, CANCELLED)
-
-
-class Live(Plain):
-    """For terminals: lines that live while the run does."""
-
-    @contextmanager
-    def watching(self) -> Iterator["Watch"]:
-        from rich.console import Console
-        from rich.live import Live as RichLive
-
-        from pipelines.report import Watch
-
-        watch, started = Watch(), time.monotonic()
-        with RichLive(
-            console=Console(stderr=True), refresh_per_second=8, transient=True,
-            get_renderable=lambda: _lines(watch, time.monotonic() - started),
-        ):  # fmt: skip
-            yield watch
-
-
-def progress(as_json: bool) -> Plain:
-    return Live() if sys.stderr.isatty() and not as_json else Plain(as_json)
 
 
 def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
@@ -202,16 +139,6 @@ def _shown_path(path: Any) -> str:
         return str(path)
 
 
-def _lines(watch: "Watch", seconds: float) -> str:
-    """One a source: side by side they are too long for a terminal."""
-    lines = [f"{watch.phase} · {seconds:.0f} s"]
-    for name, reading in watch.readings.items():
-        requests = sum(t.requests for t in reading.tallies.values())
-        fetched = sum(t.fetched for t in reading.tallies.values())
-        lines.append(f"  {name}: {requests:,} requests, {fetched:,} rows read, {watch.landed.get(name, 0):,} landed")
-    return "\n".join(lines)
-
-
 def _data(report: "Report") -> dict[str, Any]:
     return {
         "run_id": report.run_id,
@@ -234,17 +161,6 @@ def _data(report: "Report") -> dict[str, Any]:
                 ],
             }
             for s in report.sources
-        ],
-    }  # fmt: skip
-
-
-def _so_far(watch: "Watch") -> dict[str, Any]:
-    return {
-        "run_id": watch.run_id, "phase": watch.phase,
-        "sources": [
-            {"source": name, "requests": sum(t.requests for t in reading.tallies.values()),
-             "fetched": sum(t.fetched for t in reading.tallies.values()), "landed": watch.landed.get(name, 0)}
-            for name, reading in watch.readings.items()
         ],
     }  # fmt: skip
 

@@ -16,7 +16,7 @@ from pipelines.warehouse import Home, as_dicts
 from sources.reading import Reading, Source
 from sources.record import Row, fingerprint
 
-__all__ = ["look", "rule", "scopes_read", "suspects"]
+__all__ = ["look", "readings_owed", "rule", "scopes_read", "suspects"]
 
 
 def rule(source: Source, reading: Reading) -> str:
@@ -64,6 +64,11 @@ def _told(reading: Reading) -> dict[str, pa.Table]:
         "unread": _table(kept, unread),
         "this_run": _table({"id": number, "since": number}, [(reading.run, reading.since_run)]),
     }
+
+
+def readings_owed(suspect: Row) -> int:
+    """How many readings it wants: of a merge request its notes, events and diffs may be due, each by itself."""
+    return max(1, sum(bool(value) for name, value in suspect.items() if name.endswith("_due")))
 
 
 def _table(columns: dict[str, pa.DataType], rows: list[tuple[Any, ...]]) -> pa.Table:

@@ -29,7 +29,7 @@ from pipelines.payloads import Payloads
 from pipelines.quarantine import Quarantine, open_keys
 from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.roster import leave_word
-from pipelines.suspects import look, rule, scopes_read, suspects
+from pipelines.suspects import look, readings_owed, rule, scopes_read, suspects
 from pipelines.warehouse import Home, LandingError, PublishError
 from sources.http import Api
 from sources.reading import Problem, Reading, Source, Unread
@@ -155,14 +155,22 @@ class Run:
                 safe_backfill_hours=self.options.safe_backfill_hours,
                 skipped_before=skips.known(ledger.connection, source.name),
             )  # fmt: skip
-            self.watch.at("reading")
+            self.watch.scopes[source.name] = len(source.scopes())
+            self.watch.at("reading", source.name)
             await source.read(reading)
             await source.retry(
                 reading, [each for key, each in reading.unread.items() if each.is_due and key not in reading.healed]
             )
-            await intake.land()
+            await self._land(source, intake)
             await self._settle(source, reading, intake)
+            self.watch.left(source.name)
         return self._record(source, reading, intake)
+
+    async def _land(self, source: Source, intake: Intake) -> None:
+        """What is left of what was read."""
+        if intake.is_owing:
+            self.watch.at("landing", source.name)
+        await intake.land()
 
     async def _settle(self, source: Source, reading: Reading, intake: Intake) -> None:
         """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
@@ -174,9 +182,9 @@ class Run:
             return
         found = await self.work(suspects, self.home, source, reading)
         if found:
-            self.watch.at("settling")
+            self.watch.settles(source.name, sum(map(readings_owed, found)))
             await source.settle(reading, found)
-            await intake.land()
+            await self._land(source, intake)
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at
             reading.full = False
             found = await self.work(suspects, self.home, source, reading)

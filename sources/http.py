@@ -12,9 +12,11 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Literal
 
 import httpx
+import pendulum
 import stamina
 from pendulum import DateTime
 
@@ -47,6 +49,7 @@ class Tally:
     bytes: int = 0
     waited: float = 0.0
     fetched: int = 0
+    total: int = 0  # as far as the service tells how many there are; for a screen
     new: int = 0
     replayed: int = 0
     lag_seconds: float | None = None
@@ -68,6 +71,7 @@ class Api:
     has_secrets: bool = True  # the client sends a token with every request
     latest: DateTime | None = None  # the server's clock at its last answer
     ahead: float | None = None  # seconds that our clock was ahead of it then
+    waits: dict[str, DateTime] = field(default_factory=dict)  # host → until when, by our clock; for a screen
     _paused_until: float = 0.0
     _blocked: Failure | None = field(default=None)
 
@@ -198,8 +202,12 @@ class Api:
                 until=until,
             )
             raise self._blocked
-        log.warning("%s asks to wait: all requests wait %.0f s", self.base.host, wait)
-        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + wait)
+        now, ours = asyncio.get_running_loop().time(), pendulum.now("UTC").add(seconds=ceil(wait))
+        if self._paused_until <= now:  # others may have been refused together with this one
+            clock = ours.in_timezone("local").format("HH:mm:ss")
+            log.warning("%s asks to wait: all requests to it wait %.0f s, until %s", self.base.host, wait, clock)
+        self._paused_until = max(self._paused_until, now + wait)
+        self.waits[self.base.host] = max(ours, self.waits.get(self.base.host, ours))
 
     async def _unblocked(self, tally: Tally) -> None:
         wait = self._paused_until - asyncio.get_running_loop().time()

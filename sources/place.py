@@ -7,7 +7,8 @@ from typing import Any
 
 from pendulum import DateTime
 
-from sources.http import Answer, Api, Failure, Params, TooLarge
+from sources.http import Answer, Api, Failure, Params, Tally, TooLarge
+from sources.limits import rows_left
 from sources.oversized import stand_in
 from sources.paging import Ask, Page, Sight, Sighting, Window, page_of
 from sources.reading import Batch, Reading
@@ -72,8 +73,18 @@ class Place:
         if not self.is_own(answer.url.path, path):
             raise Failure("PROJECT_MISMATCH", f"{self.root}/{path} has moved into another place", status=answer.status)
         tally.pages += not answer.not_modified
-        tally.fetched += len(answer.data) if isinstance(answer.data, list) else 0
+        rows = len(answer.data) if isinstance(answer.data, list) else 0
+        self._expects(tally, surface, params or {}, answer, rows)
+        tally.fetched += rows
         return answer
+
+    def _expects(self, tally: Tally, surface: str, params: Params, answer: Answer, rows: int) -> None:
+        """For whoever looks on: of a list that is read whole, or since a moment; others end where nothing is news."""
+        page, size = params.get("page"), params.get("per_page")
+        is_whole = self.reading.raw_cursor(surface, self.scope) is None or self.since(self.now).keys() & params.keys()
+        if isinstance(page, int) and isinstance(size, int) and is_whole:
+            left = rows_left(answer.headers, page, size, rows)
+            tally.total = max(tally.total, tally.fetched + (left or 0))
 
     def shape(self, surface: str, found: list[Json], row: Shape) -> list[Row]:
         return self.reading.shape(
