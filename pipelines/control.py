@@ -13,7 +13,9 @@ import pendulum
 from pipelines.destinations.control import Control
 from pipelines.warehouse import Home
 
-__all__ = ["TABLES", "dicts", "now", "writing"]
+__all__ = ["TABLES", "UNHEARD", "dicts", "now", "writing"]
+
+UNHEARD = 900  # seconds after which an answer of ours should have been read again
 
 TABLES = {
     "acknowledgements": "consumer TEXT NOT NULL, event_key TEXT NOT NULL, processed_at TEXT NOT NULL,"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from pipelines.pile import Pile
+from pipelines.quarantine import Quarantine
 from sources.reading import Batch, Reading
 
 if TYPE_CHECKING:
@@ -60,7 +61,9 @@ class Intake:
         """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""
         assert self.reading is not None
         news = {key: record for key, record in self.reading.quarantined.items() if key not in self._kept}
-        self.ledger.keep_raw(self.landing.source, news.values())
+        Quarantine(self.ledger, self.landing.source).keep(news.values())
+        if news.keys() - self.reading.unread.keys():
+            self.ledger.learn("unpublished", str(self.run_id))
         self._kept |= news.keys()
 
     async def _keep(self, batch: Batch) -> None:

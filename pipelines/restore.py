@@ -127,6 +127,7 @@ def restore_control(home: "Home") -> None:
 @contextmanager
 def as_published(home: "Home") -> Iterator[sqlite3.Connection | None]:
     """For who only looks while `control.sqlite` is missing: what it would be, in memory. None: there is no copy."""
+    _is_there(home.control)
     held = _copies(home)
     if not held:
         yield None
@@ -156,9 +157,11 @@ def lacks(home: "Home") -> bool:
 
 
 def _is_there(file: Path) -> bool:
-    """A link to what is not there is refused: a disk that is not mounted has lost nothing."""
+    """What is refused has lost nothing: a disk that is not mounted, the directory that a container makes instead."""
     if file.is_symlink() and not file.exists():
         raise Unavailable(f"{file} is a link to {os.readlink(file)}, which is not there: mount it, or remove the link")
+    if file.is_dir():
+        raise Unavailable(f"{file} is a directory: put the file, or its backup, in its place; or remove the directory")
     return file.exists()
 
 
@@ -167,7 +170,7 @@ def _is_lost(file: Path) -> bool:
     if not _is_there(file):
         return True
     size = file.stat().st_size
-    if size > EMPTY or not file.is_file():
+    if size > EMPTY:
         return False
     try:
         with duckdb.connect(str(file), read_only=True) as connection:

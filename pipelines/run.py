@@ -17,7 +17,7 @@ import click
 from pipelines.ask.times import period
 from pipelines.cli import Told
 from pipelines.destinations.errors import Unavailable
-from pipelines.screen import Plain, progress, summary
+from pipelines.screen import Beside, Plain, progress, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
 from pipelines.whereabouts import home_of, real
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-USAGE, LOCKED, CANCELLED = 2, 4, 130
+USAGE, LOCKED = 2, 4
 PASSING = (
     Locked,
     LandingError,
@@ -58,6 +58,7 @@ class Asked:
     dry_run: bool
     no_docs: bool
     no_embed: bool
+    no_events: bool
     destination: str
     shard: str
 
@@ -100,6 +101,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for; no network, nothing written.")
 @click.option("--no-docs", is_flag=True, help="Leave documents and their index for a later run.")
 @click.option("--no-embed", is_flag=True, help="Leave embeddings for a later run.")
+@click.option("--no-events", is_flag=True, help="Leave events (closed, labelled, scheduled; GitLab) for a later run.")
 @click.option("--destination", metavar="NAME", default="", help="Where rows live: duckdb, postgres, ducklake.")
 @click.option("--shard", metavar="K/N", default="", help="Only the Kth of N parts of all scopes.")
 @click.option("--every", type=period, metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
@@ -116,18 +118,17 @@ def main(verbose: bool, **options: Any) -> None:
     gc.set_threshold(50_000, 20, 20)  # a run lives for seconds: the usual 700 costs it a twentieth
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
-    )
+        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
+        stream=Beside(),
+    )  # fmt: skip
+    logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if verbose else logging.INFO)
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     asked = Asked(**options)
     screen = progress(asked.as_json)
     try:
         asked.check()
-        code = _cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen))
-        if code == CANCELLED:
-            screen.failed("CANCELLED", "cancelled; the next run reads what is missing", CANCELLED)
-        sys.exit(code)
+        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen), screen))
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
     except BrokenPipeError:  # whoever read on has gone: click ends it without a word
@@ -151,28 +152,32 @@ def _failed(error: Exception, screen: Plain) -> int:
 
 async def _named(asked: Asked, screen: Plain) -> int:
     """Only the named issues, merge requests and pull requests."""
-    from pipelines.choice import target_place, targets
-    from pipelines.surgery import Order
+    from pipelines.choice import names_of, target_place, targets
+    from pipelines.surgery import Cancelled, Order
     from pipelines.surgical import operate
     from pipelines.surgical_screen import plan, show
 
     settings, config = load(Path.cwd())
     home = _home(settings, config, asked)
     wanted = targets(asked.issue, asked.mr, asked.pr)
-    connected, place = target_place(_connected(asked, settings, config, home), wanted, asked.project)
+    able = _connected(asked, settings, config, home)
+    connected, place = target_place(able, wanted, asked.project, names_of(home))
     order = Order(connected, place, wanted, config.entity_timeout_seconds, asked.preflight_only)
     if asked.dry_run:
         plan([order], as_json=asked.as_json)
         return 0
-    with screen.watching() as watch:
-        surgery = await operate(home, order, _options(asked, config), watch)
+    try:
+        with screen.watching() as watch:
+            surgery = await operate(home, order, _options(asked, config), watch)
+    except Cancelled as cancelled:
+        surgery = cancelled.surgery
     show(surgery, as_json=asked.as_json)
     return surgery.exit_code
 
 
 async def _runs(asked: Asked, screen: Plain) -> int:
     """One run, or one after the other until told to stop."""
-    from pipelines.choice import narrowed, of_types
+    from pipelines.choice import names_of, narrowed, of_types
     from pipelines.sync import sync
 
     settings, config = load(Path.cwd())
@@ -180,7 +185,7 @@ async def _runs(asked: Asked, screen: Plain) -> int:
     while True:
         connected = _connected(asked, settings, config, home)
         if asked.project and connected:
-            connected = narrowed(connected, asked.project)
+            connected = narrowed(connected, asked.project, names_of(home))
         if asked.type:
             connected = of_types(connected, asked.type)
         if asked.dry_run:
@@ -204,21 +209,24 @@ async def _runs(asked: Asked, screen: Plain) -> int:
 
 
 def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Home) -> list[Any]:
-    from pipelines.choice import owned
+    from pipelines.choice import owned, without_events
 
     if asked.demo:
         from pipelines.demo import demo_sources, next_run
 
         known_sources(asked.sources)
         world = demo_sources(0) if asked.dry_run else next_run(home.path)
-        return owned([each for each in world if not asked.sources or each.source.name in asked.sources], home.shard)
-    return owned(configured(settings, config, asked.sources), home.shard)
+        found: list[Any] = [each for each in world if not asked.sources or each.source.name in asked.sources]
+    else:
+        found = list(configured(settings, config, asked.sources))
+    found = owned(found, home.shard)
+    return without_events(found) if asked.no_events else found
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
     return options_of(
         config, full=asked.full, sweep=asked.sweep, deep=asked.deep, docs=not asked.no_docs, embed=not asked.no_embed,
-        is_narrowed=bool(asked.project or asked.type),
+        is_narrowed=bool(asked.project or asked.type or asked.no_events),
     )  # fmt: skip
 
 
@@ -235,7 +243,7 @@ def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "O
     )  # fmt: skip
 
 
-def _cancellable(run: Coroutine[object, object, int]) -> int:
+def _cancellable(run: Coroutine[object, object, int], screen: Plain) -> int:
     """SIGINT and SIGTERM end the run cleanly: what landed stays, the ledger says `cancelled`."""
 
     async def guarded() -> int:
@@ -246,7 +254,7 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
         try:
             return await task
         except asyncio.CancelledError:
-            return CANCELLED
+            return screen.cancelled()
         finally:
             gc.freeze()  # nothing is looked through at the exit: 0.1 s
 

@@ -5,7 +5,7 @@ envelope for programs. Names and messages come from other people, so control cha
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from shlex import quote
 from shutil import which
@@ -17,13 +17,18 @@ from pipelines.warehouse import Home
 
 if TYPE_CHECKING:
     from pipelines.report import Report, SourceReport, Watch
+    from sources.reading import Unread
 
-__all__ = ["Plain", "envelope", "progress", "safe", "summary"]
+__all__ = ["Beside", "Plain", "envelope", "envelope_of", "progress", "safe", "summary"]
 
+NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
 REPLACED = dict.fromkeys(HIDDEN, "�")
 ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
+
+
+CANCELLED, STOPPED = 130, "cancelled; the next run reads what is missing"
 
 
 def safe(text: str) -> str:
@@ -31,17 +36,30 @@ def safe(text: str) -> str:
     return text.translate(REPLACED)
 
 
+class Beside:
+    """Where log lines go: above what lives on the screen, and safe to print."""
+
+    def write(self, text: str) -> None:
+        sys.stderr.write(safe(text))
+
+    def flush(self) -> None:
+        sys.stderr.flush()
+
+
 class Plain:
     """For logs and pipes: one line when a phase begins."""
 
     def __init__(self, as_json: bool = False) -> None:
         self.as_json, self._phase = as_json, ""
+        self.watch: Watch | None = None  # of the run that goes on
 
     @contextmanager
     def watching(self) -> Iterator["Watch"]:
         from pipelines.report import Watch
 
-        yield Watch(on_change=self.show)
+        self.watch = Watch(on_change=self.show)
+        yield self.watch
+        self.watch = None
 
     def show(self, watch: "Watch") -> None:
         if watch.phase != self._phase and not self.as_json:
@@ -54,6 +72,14 @@ class Plain:
         else:
             print(f"earshot: {safe(message)}", file=sys.stderr)
         return exit_code
+
+    def cancelled(self) -> int:
+        """Ctrl-C, or SIGTERM: programs are told how far it was."""
+        if self.as_json:
+            told = _so_far(self.watch) if self.watch and self.watch.run_id else None
+            envelope(False, told, {"code": "CANCELLED", "message": STOPPED, "exit_code": CANCELLED})
+            return CANCELLED
+        return self.failed("CANCELLED", STOPPED, CANCELLED)
 
 
 class Live(Plain):
@@ -87,10 +113,12 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
         for problem in source.problems:
             name = source.names.get(problem.scope, problem.scope)
             print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
-        if source.quarantined:
-            print(
-                f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs"
-            )
+        if source.skipped:
+            print(f"  - {len(source.skipped)} of them skipped: `earshot status` says who and why")
+        for each in source.told[:MOST_TOLD]:
+            print(f"  · {safe(each)}")
+        if source.unread:
+            print(_missing(source.unread))
     if report.error or report.stage_problem:
         print(f"  ! {safe(report.error or report.stage_problem or '')}")
     print(f"\n{_ending(report, home)}\n{_next_steps(report, home, demo)}")
@@ -98,15 +126,25 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
 
 def _read(source: "SourceReport", news: dict[str, int]) -> str:
     said = ", ".join(f"{n:,} {_plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1]))
-    marked = source.rows.get("deletions", 0)
-    gone = f"; {marked} marked as deleted" if marked else ""
+    gone = f"; {source.deleted} marked as deleted" if source.deleted else ""
     quota = f"; {source.quota_left:,} of {source.quota:,} left this hour" if source.quota and source.quota_left else ""
     saved = f", {source.not_modified} of them free (not modified)" if source.not_modified else ""
     waited = f"; waited {source.waited:.0f} s for limits" if source.waited >= 1 else ""
     scopes = f"{source.scopes} {_plural('scope', source.scopes)}"
+    nothing = "no news among what can be read" if source.unread else "nothing new"
     return (
-        f"{source.source}  read {scopes}: {said or 'nothing new'}{gone}\n"
+        f"{source.source}  read {scopes}: {said or nothing}{gone}\n"
         f"        cost {source.requests} {_plural('request', source.requests)}{saved}{quota}{waited}"
+    )
+
+
+def _missing(unread: "Sequence[Unread]") -> str:
+    """What this run knows to be missing, by name: for as long as it is, nothing is complete."""
+    named = ", ".join(each.key for each in unread[:NAMED]) + (" …" if len(unread) > NAMED else "")
+    count = f"{len(unread)} {_plural('record', len(unread))}"
+    return (
+        f"  ! {count} cannot be read and {'is' if len(unread) == 1 else 'are'} missing here ({safe(named)}): asked for"
+        " again by the next runs; `earshot quarantine list` says why, and how to let one be"
     )
 
 
@@ -117,7 +155,9 @@ def _plural(kind: str, count: int) -> str:
 
 def _ending(report: "Report", home: Home) -> str:
     if report.published_bytes is None:
-        return f"Nothing changed: the warehouse is as it was. {report.seconds:.1f} s"
+        unread = any(source.unread for source in report.sources)
+        what = "Nothing that can be read has changed" if unread else "Nothing changed: the warehouse is as it was"
+        return f"{what}. {report.seconds:.1f} s"
     size, total = report.published_bytes / 2**20, sum(report.new_events.values())
     shared = home.destination.is_shared
     where = home.destination.told(home) if shared else f"{_shown_path(home.published)} ({size:.1f} MB copied)"
@@ -185,6 +225,9 @@ def _data(report: "Report") -> dict[str, Any]:
                 "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,
                 "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
                 "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
+                "skipped": s.skipped,
+                "told": [*s.told[:MOST_TOLD]],
+                "unread": [{"key": each.key, "reason": each.reason} for each in s.unread[:MOST_TOLD]],
                 "problems": [
                     {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
                      "until": p.until and p.until.to_iso8601_string()} for p in s.problems
@@ -195,8 +238,27 @@ def _data(report: "Report") -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _so_far(watch: "Watch") -> dict[str, Any]:
+    return {
+        "run_id": watch.run_id, "phase": watch.phase,
+        "sources": [
+            {"source": name, "requests": sum(t.requests for t in reading.tallies.values()),
+             "fetched": sum(t.fetched for t in reading.tallies.values()), "landed": watch.landed.get(name, 0)}
+            for name, reading in watch.readings.items()
+        ],
+    }  # fmt: skip
+
+
 def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
     """The one answer programs get. It holds what was said as it was said: what could act on a terminal is escaped."""
     error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta} if "code" in meta else {}
     said = {"ok": ok, "data": data, **({"error": error} if error else {}), "meta": meta}
     print(orjson.dumps(said, default=str).decode().translate(ESCAPED))
+
+
+def envelope_of(rows: Iterable[Any], meta: dict[str, Any]) -> None:
+    """The same of an answer that worked and may be long: row by row, as they come."""
+    sys.stdout.write('{"ok":true,"data":[')
+    for n, row in enumerate(rows):
+        sys.stdout.write(("," if n else "") + orjson.dumps(row, default=str).decode().translate(ESCAPED))
+    print(f'],"meta":{orjson.dumps(meta, default=str).decode()}}}')

@@ -14,7 +14,7 @@ from sources.config import ConfigError, Settings, read_settings, section
 if TYPE_CHECKING:
     from pipelines.demo import DemoSource
 
-__all__ = ["DEMO_RUN", "connected", "home_of", "its_home", "real"]
+__all__ = ["DEMO_RUN", "connected", "home_of", "its_config", "its_home", "real"]
 
 DEMO_RUN = "demo-run"  # stands in a demo's directory: what it remembers
 
@@ -59,5 +59,8 @@ def connected(home: Home, source: str) -> "HttpSource | DemoSource":
 
 def its_home(folder: Path, environ: Mapping[str, str] = os.environ) -> Home:
     """As readers are told: by the settings alone."""
-    settings = read_settings(folder / ".dlt", environ)
-    return home_of(folder, settings, section(settings, "earshot", EarshotConfig), environ)
+    return home_of(folder, read_settings(folder / ".dlt", environ), its_config(folder, environ), environ)
+
+
+def its_config(folder: Path, environ: Mapping[str, str] = os.environ) -> EarshotConfig:
+    return section(read_settings(folder / ".dlt", environ), "earshot", EarshotConfig)

@@ -108,7 +108,7 @@ async def resolve(reading: Reading, names: list[str]) -> list[Account]:
     fresh = [name for name in names if name not in known]
     good = [name for name in fresh if DID.fullmatch(name) or HANDLE.fullmatch(name)]
     for name in set(fresh) - set(good):
-        reading.fail(name, "actors", Failure("NOT_FOUND", f"{name!r:.80} is neither a handle nor a DID"))
+        reading.skip(name, "neither a handle nor a DID")
     found: dict[str, Json] = {}
     for profile in await profiles(reading, good + (list(known) if reading.sweep or reading.full else [])):
         found[str(profile.get("handle", "")).lower()] = found[str(profile["did"])] = profile
@@ -190,8 +190,10 @@ async def _ask(reading: Reading, name: str, asked: dict[str, str]) -> None:
             raise Failure("FETCH_ERROR", f"{name} was resolved to something that is no DID")
         asked[name] = did
     except Failure as failure:
-        nobody = failure.status in (400, 404)
-        reading.fail(name, "actors", Failure("NOT_FOUND", f"nobody is called {name}") if nobody else failure)
+        if failure.status in (400, 404):
+            reading.skip(name, "nobody is called so")
+        else:
+            reading.fail(name, "actors", failure)
 
 
 def _remember(account: Account, holder: Json | None) -> None:

@@ -15,8 +15,8 @@ from pendulum import DateTime
 from sources.bluesky_accounts import AT_ONCE, MOST_LISTED, XRPC, Account, profiles, shaped
 from sources.bluesky_rows import feed_item, standing
 from sources.http import Failure
-from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, json_value
+from sources.reading import Batch, Reading, Unread, side_by_side
+from sources.record import Json, Row, json_record
 
 __all__ = ["LOOKED_AT", "SUSPECTS", "as_item", "gone", "retry", "settle", "shown"]
 
@@ -69,22 +69,31 @@ async def settle(reading: Reading, accounts: Mapping[str, Account], suspects: It
     await side_by_side(jobs, AT_ONCE)
 
 
-async def retry(reading: Reading, accounts: Mapping[str, Account], quarantined: Iterable[Row]) -> None:
+async def retry(reading: Reading, accounts: Mapping[str, Account], due: Iterable[Unread]) -> None:
     """A post that could not be read, asked for again by its uri."""
-    jobs = []
-    for record in quarantined:
-        account, item = accounts.get(str(record["scope"])), json_value(str(record["raw"]))
-        if account and isinstance(item, dict):
-            jobs.append(reading.surface("rechecks", account.did, again(reading, account, item)))
+    known = ((accounts.get(record.scope), record) for record in due)
+    jobs = [reading.surface("rechecks", a.did, again(reading, a, record)) for a, record in known if a]
     await side_by_side(jobs, AT_ONCE)
 
 
-async def again(reading: Reading, account: Account, item: Json) -> AsyncIterator[Batch]:
+async def again(reading: Reading, account: Account, record: Unread) -> AsyncIterator[Batch]:
+    """One that still cannot be read lands nothing; one that is not shown, though its author is there, is gone."""
+    item = json_record(record.raw)
     post = item.get("post")
     uri = post.get("uri") if isinstance(post, dict) else None
-    if isinstance(uri, str):
-        for view in (await shown(reading, account, [uri])).values():
-            yield Batch("rechecks", account.did, shaped(reading, account, [feed_item({**item, "post": view})]))
+    if not isinstance(uri, str) or not uri.startswith("at://"):  # nothing to ask for it by
+        reading.keep(record.again())
+        return
+    views = await shown(reading, account, [uri])
+    if not views:
+        author = uri.removeprefix("at://").partition("/")[0]
+        is_there = any(author in (p["did"], p.get("handle")) for p in await profiles(reading, [author]))
+        reading.absent(record, "not shown") if is_there else reading.keep(record.again("its author is away"))
+    for view in views.values():
+        reading.quarantined.pop(record.key, None)
+        rows = shaped(reading, account, [feed_item({**item, "post": view})])
+        if reading.is_read(record):
+            yield Batch("rechecks", account.did, rows)
 
 
 async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIterator[Batch]:

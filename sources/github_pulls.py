@@ -120,7 +120,8 @@ async def _catch_up(
         recalled = [s for s in sightings if s.moment and s.moment >= newest - overlap and settled(s, first)]
         window |= {str(s.id): s.version for s in recalled}
         recent = page.only(lambda s: _not_before(s, floor))
-        changed = recent.only(lambda s: mark.window.get(str(s.id)) != s.version).items
+        others = recent.only(lambda s: mark.window.get(str(s.id)) != s.version).items
+        changed = [pull for pull in others if not repo.reading.is_kept(repo.scope, "pull_requests", pull)]
         if changed:
             yield None, await pulls_with_reviews(repo, changed)
         if len(recent.items) < len(page.items):
@@ -145,7 +146,7 @@ async def pulls_with_reviews(repo: Place, pulls: list[Json]) -> dict[str, list[R
     def row(pull: Json) -> Row:
         return rows.pull_request_row(pull, repo.scope, repo.name, repo.now, complete[id(pull)])
 
-    shaped = repo.reading.shape(repo.scope, "pull_requests", pulls, row)
+    shaped = repo.shape("pull_requests", pulls, lambda pull, *_: row(pull))
     reviews = [review for _, found in read for review in found]
     latest = [rows.latest_row("review", review) for review in reviews]  # no time tells an edited review from itself
     return {"pull_requests": shaped, "reviews": reviews, "latest_versions": latest}
@@ -171,8 +172,7 @@ async def _reviews(repo: Place, pull: Json) -> tuple[bool, list[Row]]:
     def row(review: Json) -> Row:
         return rows.review_row(review, repo.scope, repo.name, number, repo.now)
 
-    shaped = repo.reading.shape(repo.scope, "reviews", found, row)
-    return len(shaped) == len(found), shaped
+    return True, repo.shape("reviews", found, lambda review, *_: row(review))  # the others are in quarantine
 
 
 def _asks(repo: Place) -> Ask:

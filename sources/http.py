@@ -33,6 +33,7 @@ PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others,
 MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
 MAX_LIMITS = 3  # limits in a row for one request
 MAX_REDIRECTS = 5
+BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
 
 
 @dataclass
@@ -60,6 +61,7 @@ class Api:
     base: httpx.URL
     timeout: float = 30.0
     max_retries: int = 3
+    retry_backoff_ms: float = BACKOFF_MS
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     quota: Quota | None = None
     tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
@@ -132,9 +134,11 @@ class Api:
 
     async def _patient(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
+        first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
-            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
-        ):
+            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
+            wait_jitter=first,
+        ):  # fmt: skip
             with attempt:
                 tally.retries += attempt.num > 1
                 await self._unblocked(tally)
@@ -213,6 +217,7 @@ async def connect(
     *,
     timeout: float = 30.0,
     max_retries: int = 3,
+    retry_backoff_ms: float = BACKOFF_MS,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Api]:
     """An `Api` for as long as the block lasts. `transport` lets the demo world answer in process."""
@@ -224,7 +229,7 @@ async def connect(
         transport=transport,
         follow_redirects=False,
     ) as client:
-        yield Api(client, httpx.URL(url), timeout, max_retries, has_secrets=bool(headers))
+        yield Api(client, httpx.URL(url), timeout, max_retries, retry_backoff_ms, has_secrets=bool(headers))
 
 
 async def _bounded(response: httpx.Response, tally: Tally) -> bytes:

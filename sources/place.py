@@ -31,6 +31,7 @@ class Place:
     since: Callable[[DateTime], dict[str, str]]  # how its lists are asked for what changed since
     filters: bool = False  # whether rows are taken out after paging, so that a short page says nothing
     is_own: Callable[[str, str], bool] = lambda *_: True  # whether what answers under a path is what was asked for
+    parent_of: Callable[[str, Json], str | None] = lambda surface, item: None  # the key of the issue it is or hangs on
 
     @property
     def api(self) -> Api:
@@ -75,7 +76,10 @@ class Place:
         return answer
 
     def shape(self, surface: str, found: list[Json], row: Shape) -> list[Row]:
-        return self.reading.shape(self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now))
+        return self.reading.shape(
+            self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now),
+            lambda item: self.parent_of(surface, item),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,12 +127,20 @@ def _known(saved: object) -> dict[str, Any]:
 
 
 def sight_by(version: Callable[[Json], str]) -> Sight:
-    """How a walk sees a record; one that cannot be read is seen as itself, so that it is met once."""
+    """How a walk sees a record. One that cannot be read is seen as itself, at its time if it tells one: so it is met
+    once, and again when it is another."""
 
     def sight(item: Json) -> Sighting:
         try:
             return Sighting(integer(item.get("id")), version(item), instant(item.get("updated_at")))
         except (Unreadable, AttributeError, TypeError):
-            return Sighting(f"unreadable {fingerprint(repr(item))}", "", None)
+            return Sighting(f"unreadable {fingerprint(repr(item))}", "", _moment(item))
 
     return sight
+
+
+def _moment(item: Json) -> DateTime | None:
+    try:
+        return instant(item.get("updated_at"))
+    except (Unreadable, AttributeError):
+        return None

@@ -13,6 +13,14 @@ from tests.speaker import heard, speaker
 __all__ = ["demo", "demo_home", "heard", "own", "server", "speaker", "worlds"]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever wants a server runs in CI, wherever it stands."""
+    for item in items:
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker("ci")
+
+
 @pytest.fixture
 def placed(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """Where a desk's warehouse is: in memory, but for tests that are marked `on_disk`."""

@@ -179,7 +179,9 @@ def served(world: GitHubWorld, folder: Path, **options: Any) -> Iterator[Project
     """A project beside a server that tells this world. Rows name public addresses, so that all ports say the same."""
     app = GitHubApp(world, public_url="https://api.github.com")
     with serving(app) as url:
-        yield Project(folder, app, url, **options)
+        project = Project(folder, app, url, **options)
+        yield project
+    INSTEAD_OF.pop(project.published, None)
 
 
 def small_world() -> tuple[GitHubWorld, Repo]:

@@ -9,18 +9,25 @@ import pytest
 
 from pipelines import control, past
 from pipelines.chunks import Chunk
+from pipelines.demo.bluesky_world import BlueskyWorld
+from pipelines.demo.gitlab_project import Project
+from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.landing import Landing
 from pipelines.ledger import Ledger
 from pipelines.making import Options
 from pipelines.observed import rule_out
+from pipelines.pile import Pile
+from pipelines.quarantine import Quarantine
 from pipelines.roster import report_for_work, reports
+from pipelines.settings import landed_tables
 from pipelines.vectors import opened_vectors
 from pipelines.warehouse import Home
 from sources.bluesky import deep_due
 from sources.bluesky_accounts import Account
-from sources.reading import Quarantined
-from tests.small_gitlab import gitlab, project, world
+from sources.reading import Batch, Quarantined
+from tests.small_gitlab import NOW, gitlab, project, world
 from tests.speaker import Speaker, answers
-from tests.synced import GitLabDesk
+from tests.synced import Desk, GitLabDesk, bluesky_desk
 from tests.test_past import ran, told
 
 __all__ = ["gitlab", "project", "world"]
@@ -50,6 +57,47 @@ def test_sweeps_go_on_after_a_run_with_a_clock_in_the_future(gitlab: GitLabDesk)
     assert not gitlab.run().sources[0].swept
 
 
+def spoil(desk: Desk, source: str) -> None:
+    """All of its cursors, as a wrong clock would have left them."""
+    tables = landed_tables()[source]
+    landing, pile = Landing.open(desk.home, source, tables), Pile(tables)
+    later = dict.fromkeys(("since", "newest", "head", "watermark"), FUTURE.to_iso8601_string())
+    for surface, scopes in landing.cursors.items():
+        for scope, cursor in scopes.items():
+            if surface != "actors" and isinstance(cursor, dict):
+                pile.add(Batch(surface, scope, {}, {**cursor, **later, "etag": None, "digest": None}))
+    landing.land(pile)
+
+
+def test_a_cursor_that_was_reset_makes_a_sweep_due(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It goes back a day; what was said before that and after the last run is found by the sweep. Once."""
+    project.comment(project.merge_requests[1], "maya", "Said before the day that is read again.")
+    world.advance(seconds=3 * 86400)
+    spoil(gitlab, "gitlab")
+    assert not gitlab.run().sources[0].swept and "cursor_invalid" in caplog.text
+    assert gitlab.run().sources[0].swept
+    gitlab.judge()
+    assert not gitlab.run().sources[0].swept
+
+
+def test_a_reset_feed_is_compared_with_its_own_records(tmp_path: Path) -> None:
+    """On Bluesky a sweep looks at what is held: what never was is listed by the deep one alone."""
+    sky = BlueskyWorld(NOW)
+    sky.account("maya.example", "Maya")
+    sky.post("maya.example", "First.")
+    sky.advance(600)
+    desk = bluesky_desk(tmp_path / "data", sky, "maya.example")
+    desk.run()
+    sky.post("maya.example", "Said before the day that is read again.")
+    sky.advance(3 * 86400)
+    spoil(desk, "bluesky")
+    assert not desk.run().sources[0].swept
+    assert desk.run().sources[0].swept
+    desk.judge()
+
+
 def test_folding_goes_on_too(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "control.sqlite") as ledger:
         ran(ledger, days_ago=40, new=0)
@@ -76,11 +124,11 @@ def test_a_run_that_died_in_the_future_is_dead(tmp_path: Path) -> None:
 def test_what_was_kept_raw_in_the_future_is_asked_for_now(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "control.sqlite") as ledger:
         with in_the_future():
-            ledger.keep_raw("gitlab", [Quarantined("1", "notes", "k", "why", {})])
-        assert [row["key"] for row in ledger.quarantined("gitlab", due=True)] == ["k"]
-        for _ in range(5):
-            ledger.keep_raw("gitlab", [Quarantined("1", "notes", "k", "why", {})])
-        assert ledger.quarantined("gitlab", due=True) == [], "and rests between its attempts as ever"
+            for _ in range(5):
+                Quarantine(ledger, "gitlab").keep([Quarantined("1", "notes", "k", "why", {})])
+        assert Quarantine(ledger, "gitlab").unread()["k"].is_due
+        Quarantine(ledger, "gitlab").keep([Quarantined("1", "notes", "k", "why", {})])
+        assert not Quarantine(ledger, "gitlab").unread()["k"].is_due, "and rests between its attempts as ever"
 
 
 def test_what_could_not_be_embedded_in_the_future_is_tried_now(tmp_path: Path) -> None:

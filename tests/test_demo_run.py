@@ -96,7 +96,7 @@ def test_readme_works_after_the_demo(typed: tuple[Path, list[str]]) -> None:
         env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LC_ALL": "C.UTF-8", "COLUMNS": "90"},
     )  # fmt: skip
     assert told.returncode == 0, told.stderr
-    assert "charts!2" in told.stdout and "Split NodeTable" in told.stdout
+    assert "charts/2" in told.stdout and "Split NodeTable" in told.stdout
     assert "noor" in told.stdout.partition("┌")[2]
 
 

@@ -140,6 +140,8 @@ def test_what_comes_back_is_no_longer_deleted(read: Desk, repo: Repo, world: Git
     """An issue with its comments, a review and a review comment: a deletion is an observation, not an erasure."""
     show = hide(repo)
     read.run(sweep=True)
+    assert [kind for kind, _ in read.sql(DELETED)] == ["review", "review_comment"], "an issue is only missing yet"
+    read.run()
     assert [kind for kind, _ in read.sql(DELETED)] == ["issue", "issue_comment", "review", "review_comment"]
     show()
     world.advance(seconds=600)

@@ -14,6 +14,8 @@ from tests.test_landing import TABLES, home, piled
 
 __all__ = ["home"]
 
+pytestmark = pytest.mark.ci
+
 RUNS, SCOPES = 100, 300
 Measured = dict[str, int]
 

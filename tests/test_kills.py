@@ -41,7 +41,7 @@ STAGES = [  # in the order of a run
     ("after a merge", COMMITTED, "after", 6),
     ("loaded, not said so", "dlt.load.load:Load.complete_package", "before", 1),
     ("loaded", f"{PIPELINE}.load", "after", 1),
-    ("before settling", "pipelines.sync:_suspects", "before", 1),
+    ("before settling", "pipelines.sync:suspects", "before", 1),
     ("ledger of reading", "pipelines.ledger:Ledger.record_requests", "before", 1),
     ("models", "pipelines.models:build", "before", 1),
     ("between models", "pipelines.models:_build_one", "before", 7),

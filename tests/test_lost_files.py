@@ -107,6 +107,7 @@ def test_a_log_of_the_lost_file_is_not_replayed_into_the_copy(reader: GitHubDesk
     assert reader.run().exit_code == 0 and said(reader) == before
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("where", ["pipelines.restore:os.replace", "pipelines.warehouse:os.replace"])
 def test_killed_in_the_middle_of_it(base: tuple[Path, GitHubWorld], tmp_path: Path, where: str) -> None:
     """The next run begins it again."""
@@ -350,3 +351,17 @@ def test_status_tells_what_is_left_until_it_is_back(speaker: Speaker) -> None:
     assert not (speaker.data / "control.sqlite").exists()
     assert speaker.quick().code == 0
     assert "LOST" not in {each["code"] for each in speaker.told("status")["data"]["troubles"]}
+
+
+@pytest.mark.parametrize("damage", ["garbage", "cut"])
+def test_a_damaged_warehouse_is_named_with_what_mends_it(reader: GitHubDesk, damage: str) -> None:
+    """No run repairs it by itself: what is done by hand is told, and then the next run goes on from what is published."""
+    before, file = said(reader), reader.home.warehouse
+    whole = file.read_bytes()
+    file.write_bytes(b"no database" * 100_000 if damage == "garbage" else whole[: len(whole) // 2])
+    report = reader.run(full=True)
+    problems = " ".join(problem.message for problem in report.sources[0].problems)
+    assert report.exit_code == 1 and "move it away: the next run makes it of published.duckdb" in problems, problems
+    assert "repaired" not in problems and said(reader) == before
+    file.rename(file.with_suffix(".away"))
+    assert reader.run().exit_code == 0 and said(reader) == before

@@ -180,6 +180,7 @@ def test_what_was_refused_is_no_answer(speaker: Speaker) -> None:
     assert len(answers(speaker)) == 1
 
 
+@pytest.mark.ci
 def test_five_at_once_in_five_wordings(speaker: Speaker) -> None:
     """One of them speaks, the others are told."""
     key, _ = known(speaker)["retry"]

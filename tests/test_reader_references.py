@@ -113,3 +113,45 @@ def test_an_interactive_shell_takes_them_as_they_are(demo: Reader, tmp_path: Pat
     assert "event not found" in found.stderr, "the shell that is tried does expand its history"
     for listed in found.stdout.splitlines() if words[0] == "list" else ():
         assert not {"!", "#", "$", "`"} & set(listed.split()[0] if listed.strip() else "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["count", "issues", "-p", "consle"], "no project consle here; did you mean console?"),
+        (["count", "notes", "-p", "lantern/consle"], "did you mean lantern/console?"),
+        (["count", "posts", "--source", "blusky"], "did you mean bluesky?"),
+        (["list", "threads", "--source", "githb"], "no source githb here; did you mean github?"),
+        (["list", "mrs", "-p", "chart"], "did you mean charts?"),
+        (["list", "events", "-p", "nix"], "there is "),
+        (["list", "events", "--kind", "reviw"], "no kind reviw here; did you mean review?"),
+        (["list", "posts", "--kind", "qoute"], "did you mean quote?"),
+        (["list", "commands", "--source", "gitlub"], "did you mean git"),
+        (["show", "mr", "1", "-p", "consle"], "did you mean console?"),
+        (["show", "mr", "consle/1"], "did you mean console?"),
+        (["search", "token", "-p", "consle"], "did you mean console?"),
+        (["search", "token", "--source", "githb"], "did you mean github?"),
+        (["list", "threads", "-p", "maya.lantern.exampel"], "did you mean maya.lantern.example?"),
+    ],
+)
+def test_a_name_that_nobody_has_is_refused_with_the_nearest(demo: Reader, words: list[str], said: str) -> None:
+    """Neither 0 nor an empty list: to people with exit code 2, to programs in the envelope."""
+    asked = demo.ask(*words)
+    assert (asked.code, asked.out) == (2, "") and said in asked.err
+    assert demo.json(*words)["error"]["code"] == "UNKNOWN_NAME"
+
+
+def test_what_is_configured_and_silent_is_no_typo(own: Reader) -> None:
+    """A project without an issue, one that cannot be read yet, a source of which nothing came: empty, and known."""
+    with duckdb.connect(str(own.home.published)) as connection:
+        connection.execute(
+            "INSERT INTO ops.cursors BY NAME SELECT * REPLACE ('x/quiet' AS scope_name, '9' AS scope)"
+            " FROM ops.cursors WHERE source = 'gitlab' LIMIT 1"
+        )
+        connection.execute("INSERT INTO ops.failures (source, scope, scope_name) VALUES ('gitlab', 'x/shut', 'x/shut')")
+        connection.execute("DELETE FROM feedback.events WHERE source = 'bluesky'")
+        connection.execute("DELETE FROM feedback.threads WHERE source = 'bluesky'")
+    for words in (["-p", "quiet"], ["-p", "x/shut"], ["--source", "bluesky"], ["-p", "console", "--source", "github"]):
+        asked = own.ask("list", "threads", *words)
+        assert asked.code == 0 and "Nothing matches these filters." in asked.out, words
+        assert own.data("count", "notes", *words)["count"] == 0

@@ -1,19 +1,20 @@
 """What the ledger knows, read while a run may be writing it; and what the published warehouse knows of itself."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.ask.answer import DAMAGED, Refusal
+from pipelines.ask.answer import Refusal, after
 from pipelines.ask.published import Published, Row, published
 from pipelines.control import dicts
+from pipelines.destinations.control import to_be_read
 from pipelines.destinations.errors import Unavailable
 from pipelines.roster import read_ledger, reports
 from pipelines.warehouse import Home
 
 __all__ = ["Control", "Held", "read_control", "read_held"]
 
-PATIENCE = 10.0
 ANSWER_COUNTS = "SELECT source, status, count(*) FROM answers GROUP BY source, status ORDER BY source, status"
 
 CURSORS = """
@@ -58,7 +59,7 @@ class Control:
     """Always as of now."""
 
     runs: list[Row]
-    last: Row | None  # that was to read all, not only what somebody named
+    last: Row | None  # to end that was to read all, not only what somebody named
     last_finished: Row | None  # of these, that landed what it could
     failures: list[Row]
     quarantine: list[Row]
@@ -66,6 +67,8 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    rhythm: float | None = None  # seconds from run to run, as they have come of late
+    skipped: list[Row] = field(default_factory=list)  # who, and why that is no failure
     is_lost: bool = False  # told by what was published, while control.sqlite is missing
     answers: list[Row] = field(default_factory=list)  # not heard yet
     answer_counts: list[Row] = field(default_factory=list)
@@ -99,16 +102,14 @@ def read_control(home: Home) -> Control:
 
 
 def _of_this_one(home: Home) -> dict[str, Any]:
-    if not home.control.exists():
+    if not home.control.is_file():
         return _of_its_copy(home)
-    connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
-    connection.row_factory = sqlite3.Row
     try:
-        return read_ledger(connection)
+        with closing(to_be_read(home.control)) as connection:
+            connection.row_factory = sqlite3.Row
+            return read_ledger(connection)
     except sqlite3.Error as error:
-        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", DAMAGED) from None
-    finally:
-        connection.close()
+        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", after(error)) from None
 
 
 def _of_its_copy(home: Home) -> dict[str, Any]:

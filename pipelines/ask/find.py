@@ -4,7 +4,8 @@ import re
 from typing import Any
 
 from pipelines.ask.answer import USAGE, Refusal
-from pipelines.ask.filters import none_match, places
+from pipelines.ask.filters import places
+from pipelines.ask.known import refuse_unknown
 from pipelines.ask.names import names, reference, with_short_id
 from pipelines.ask.published import Published, Row, Where
 from pipelines.ask.shown import NOUNS
@@ -39,8 +40,8 @@ def parent(warehouse: Published, noun: str, typed: str, asked: dict[str, Any]) -
     rows = exact or rows  # `lantern/web` is not the `x/lantern/web` that ends like it
     name = f"{one} {number}"
     if not rows:
-        there = none_match(warehouse, asked) if any(asked.values()) else f"`earshot list {noun}s` shows what there is."
-        raise Refusal("NOT_FOUND", f"there is no {name} here", there)
+        refuse_unknown(warehouse, asked)
+        raise Refusal("NOT_FOUND", f"there is no {name} here", f"`earshot list {noun}s` shows what there is.")
     if len(rows) > 1:
         known = names(warehouse)
         candidates = " or ".join(dict.fromkeys(reference({**row, "parent_number": number}, known) for row in rows))

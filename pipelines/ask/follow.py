@@ -134,7 +134,7 @@ def _read_anew(row: Row, noun: str) -> str | None:
     backfill = timedelta(hours=there.config.safe_backfill_hours)
 
     def decide(server_time: DateTime) -> None:
-        lifecycle.put(home(), row["parent_key"], "watched", since=server_time - backfill)
+        lifecycle.put(home(), row["parent_key"], "watched", since=server_time - backfill, at=server_time)
 
     target = Target(noun, row["number"])
     order = Order(there, row["scope_name"], [target], there.config.entity_timeout_seconds, decide=decide)

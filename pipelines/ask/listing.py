@@ -9,7 +9,8 @@ import click
 from pipelines.ask import lines
 from pipelines.ask.acks import acknowledged, answered
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
+from pipelines.ask.filters import login, options, parents_where, places, threads_where
+from pipelines.ask.known import why_empty
 from pipelines.ask.names import names, reference, short_id
 from pipelines.ask.published import Published, Row, Where, home, published
 from pipelines.ask.shown import NOUNS, headline, line
@@ -107,7 +108,7 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
             where.flag(True, "event_key NOT IN (SELECT key FROM acked)")
             order = "seen_at, event_key"
         found = _page(warehouse, f"FROM feedback.events WHERE {where.sql}", where, order, asked)
-        return _answer("Events", lines.events, *found, warehouse, asked)
+        return _answer("Events", lines.events, *found, warehouse, {**asked, "unacked_by": unacked_by or actionable})
 
 
 @listing.command()
@@ -127,7 +128,7 @@ def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
             where.flag(True, f"command_key NOT IN ({ANSWERED})")
         order = "created_at, event_key, position" if unanswered else "updated_at DESC, event_key, position"
         found = _page(warehouse, f"FROM feedback.commands WHERE {where.sql}", where, order, asked)
-        return _answer("Commands", lines.commands, *found, warehouse, asked)
+        return _answer("Commands", lines.commands, *found, warehouse, {**asked, "name": name or unanswered})
 
 
 def _parents(noun: str, asked: dict[str, Any]) -> Answer:
@@ -159,7 +160,7 @@ def _answer(
     by: str | None = None,
 ) -> Answer:
     """`by`: what rows are known by that have no number of their own; a short id of it is looked up again."""
-    empty = "" if rows else none_match(warehouse, asked)
+    empty = "" if rows else why_empty(warehouse, asked)
     known = names(warehouse)
     for row in rows:
         row["place"] = reference(row, known)

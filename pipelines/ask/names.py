@@ -23,7 +23,7 @@ DIGITS = re.compile(r"[0-9a-f]{4,32}")
 LISTED = 5
 
 # what is configured and was read has cursors, also before anything is in it
-PROJECTS = """
+NUMBERED = """
 SELECT source, scope_name FROM feedback.parents
 UNION
 SELECT source, scope_name FROM ops.cursors WHERE source IN (SELECT source FROM feedback.parents)
@@ -31,7 +31,7 @@ SELECT source, scope_name FROM ops.cursors WHERE source IN (SELECT source FROM f
 
 
 def names(warehouse: "Published") -> Names:
-    return shortened((row["source"], row["scope_name"]) for row in warehouse.rows(PROJECTS))
+    return shortened((row["source"], row["scope_name"]) for row in warehouse.rows(NUMBERED))
 
 
 def shortened(projects: Iterable[tuple[str, str]]) -> Names:

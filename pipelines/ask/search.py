@@ -1,17 +1,19 @@
 """`earshot search`: where something was discussed, by its words or by its meaning."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
+from pipelines.ask.known import has_name, project_names, refuse
 from pipelines.ask.names import place, short_id
 from pipelines.ask.shown import at, hanging, line
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
 from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
-from pipelines.settings import load
+from pipelines.settings import SOURCES, load
 from pipelines.whereabouts import its_home
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["search"]
 
 KNOWN = ("issue", "merge_request", "pull_request", "post", *KINDS)
-KNOWN_NAMES = "SELECT DISTINCT {0} FROM documents WHERE {0} IS NOT NULL ORDER BY {0} LIMIT 11"
+
+NAMES = "SELECT DISTINCT scope_name FROM documents WHERE scope_name IS NOT NULL"
 
 
 @click.command()
@@ -115,21 +118,24 @@ def _marked(text: str, highlights: list[tuple[int, int]], style: str) -> "Text":
 def _why_none(index: Any, text: str, asked: dict[str, Any]) -> str:
     if not index.count():
         return "There are no documents yet."
-    for option, column in (("source", "source"), ("scope", "scope_name")):
-        if (
-            asked[option]
-            and not index.connection.execute(
-                f"SELECT 1 FROM documents AS d WHERE {(only := Only(**{option: asked[option]}).condition)[0]} LIMIT 1",
-                only[1],
-            ).fetchone()
-        ):
-            names = [row[0] for row in index.connection.execute(KNOWN_NAMES.format(column))]
-            return line(
-                f"No {option} {asked[option]}; there is {', '.join(names[:10])}{' …' if len(names) > 10 else ''}."
-            )
+    if asked["source"]:
+        refuse("source", asked["source"], SOURCES)
+    if asked["scope"]:
+        found = {row[0] for row in index.connection.execute(NAMES)}
+        if not any(has_name(name, asked["scope"]) for name in found):
+            refuse("project", asked["scope"], found | _silent())
     if not any(char.isalnum() for char in text):
         return "There is nothing to look for in that: letters and digits are."
     return "Nothing matches."
+
+
+def _silent() -> set[str]:
+    """Projects that are read although nothing was said there, as far as something is published."""
+    from pipelines.ask.published import published
+
+    with suppress(Refusal), published() as warehouse:
+        return set(project_names(warehouse))
+    return set()
 
 
 def _embedder(config: Any) -> "Embedder":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["NOUNS", "WIDE", "at", "first_words", "hanging", "headline", "line", "styled", "table"]
+__all__ = ["NOUNS", "WIDE", "at", "counted", "first_words", "hanging", "headline", "line", "styled", "table"]
 
 NOUNS = {  # what people type → what the models call it, one, many
     "mr": ("merge_request", "Merge Request", "Merge Requests"),
@@ -32,6 +32,12 @@ def line(text: str | None) -> str:
 
 def first_words(text: str | None) -> str:
     return line((text or "")[:FIRST_WORDS])
+
+
+def counted(n: int, one: str) -> str:
+    """`1 thread`, `2 threads`, `3 replies`."""
+    many = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{n:,} {one if n == 1 else many}"
 
 
 def at(name: str | None) -> str:

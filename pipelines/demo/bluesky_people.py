@@ -78,6 +78,10 @@ class People:
     def take_down(self, who: Who) -> None:
         self._set(who, "takendown")
 
+    def hide(self, who: Who) -> None:
+        """The AppView has lost sight of it for a while."""
+        self._set(who, "hidden")
+
     def delete_account(self, who: Who) -> None:
         """For good; the handle is free for somebody else."""
         account = self._known(who)

@@ -8,7 +8,8 @@ from pendulum import DateTime
 
 from pipelines.demo.bluesky_names import Json
 
-Status = Literal["active", "deactivated", "suspended", "takendown", "deleted"]
+# "hidden": the AppView has lost sight of it for a while, and says of it what it says of one that is deleted
+Status = Literal["active", "deactivated", "suspended", "takendown", "hidden", "deleted"]
 ShareKind = Literal["starter pack", "list", "feed", "labeler"]
 COLLECTIONS: dict[ShareKind, str] = {
     "starter pack": "app.bsky.graph.starterpack", "list": "app.bsky.graph.list", "feed": "app.bsky.feed.generator",

@@ -121,5 +121,8 @@ class Destination(Protocol):
     def remedy(self, home: "Home") -> str:
         """What to do when it cannot be read."""
 
+    def unreachable(self, home: "Home", error: str) -> str:
+        """For whoever runs: that rows cannot be read or written, why, and what mends it."""
+
     def safe(self, text: str) -> str:
         """Somebody else's error message, without our password in it."""

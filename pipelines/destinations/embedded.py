@@ -34,7 +34,7 @@ class Embedded:
         return nullcontext()  # the file is this machine's, and so is the lock beside it
 
     def restore_control(self, home: "Home") -> None:
-        if not home.control.exists():
+        if not home.control.is_file():
             from pipelines.restore import restore_control
 
             restore_control(home)
@@ -189,7 +189,7 @@ class Embedded:
     def control(self, home: "Home", *, writes: bool) -> "Iterator[Control | None]":
         from pipelines.destinations.control import in_copy, in_sqlite
 
-        if writes or home.control.exists():
+        if writes or home.control.is_file():
             with in_sqlite(home.control, writes=writes) as control:
                 yield control
             return
@@ -213,6 +213,13 @@ class Embedded:
         if home.warehouse.exists():
             return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
         return f"put a backup in its place: there is no {home.warehouse} that it could be made of"
+
+    def unreachable(self, home: "Home", error: str) -> str:
+        first = f"{home.warehouse} cannot be opened: {error.splitlines()[0]}"
+        if "lock" in error:
+            return f"{first}; close what else has opened it: readers open {home.published.name}"
+        source = f"the next run makes it of {home.published.name}" if home.published.is_file() else "all is read anew"
+        return f"{first}; if it is damaged, put a backup in its place, or move it away: {source}"
 
     def safe(self, text: str) -> str:
         return text

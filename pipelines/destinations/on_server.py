@@ -106,5 +106,11 @@ class OnServer:
     def remedy(self, home: "Home") -> str:
         return "see that its server is up and the credentials are right; the next run makes a table that is missing"
 
+    def unreachable(self, home: "Home", error: str) -> str:
+        return f"{self.told(home)} cannot be reached: {self.safe(error)}"
+
+    def told(self, home: "Home") -> str:
+        raise NotImplementedError
+
     def safe(self, text: str) -> str:
         return self.server.address.safe(text)
