@@ -17,6 +17,7 @@ from tests.storm.child import warm
 from tests.storm.oracle import Finding
 from tests.storm.plan import Plan, draw
 from tests.storm.round import Round, Tally, mobs_of
+from tests.storm.shrink import shrink
 from tests.storm.story import story
 
 SAVED = Path("build/storm")
@@ -66,9 +67,7 @@ def _replay(asked: argparse.Namespace, folder: Path) -> int:
     )
     _warm(folder)
     if asked.shrink:
-        from tests.storm.shrink import shrink
-
-        plan = shrink(plan, folder, asked.shrink * 60)
+        plan = shrink(plan, folder, asked.shrink * 60, in_memory=asked.memory)
         plan.save(SAVED / f"{plan.seed}.small.json")
         print(f"saved as {SAVED / f'{plan.seed}.small.json'}")
     trace = folder / "trace"
