@@ -2,7 +2,7 @@
 
 import re
 
-from sources.record import Json, Oversized
+from sources.record import Oversized
 from sources.response import TooLarge
 
 __all__ = ["id_of", "stand_in"]
@@ -10,13 +10,12 @@ __all__ = ["id_of", "stand_in"]
 PART = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-def stand_in(why: TooLarge, position: int) -> Oversized:
-    """What a list of one says of it instead. Without an id it is known by where it stood."""
-    if not why.begun.lstrip().startswith(b"[") or why.answer.headers.get("x-per-page", "1") != "1":
+def stand_in(why: TooLarge) -> Oversized:
+    """What a list of one says of it instead. What does not tell who it is could not be named: its list fails."""
+    id_ = id_of(why.begun) if why.begun.lstrip().startswith(b"[") else None
+    if id_ is None or why.answer.headers.get("x-per-page", "1") != "1":
         raise why  # no list, or not of one
-    id_ = id_of(why.begun)
-    known: Json = {"position": position} if id_ is None else {"id": id_}
-    return Oversized(known, f"too large by itself: {why}")
+    return Oversized({"id": id_}, f"too large by itself: {why}")
 
 
 def id_of(begun: bytes) -> int | str | None:

@@ -67,11 +67,6 @@ def news(world: GitHubWorld) -> None:
     world.advance(600)
 
 
-@pytest.fixture(autouse=True)
-def bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.http.MAX_BYTES", BOUND)
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The data of somebody who has read the past."""
@@ -433,8 +428,9 @@ WRONG_SHAPES: dict[str, Any] = {
 }
 
 
-def test_what_stays_wrong_fails_its_scope(crowd: Project) -> None:
+def test_what_stays_wrong_fails_its_scope(crowd: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that is none never looks like an empty list: the surface fails by name, the rest lands, nothing is lost."""
+    monkeypatch.setattr("sources.http.MAX_BYTES", BOUND)
     wrong = dict(zip(CROWD, WRONG_SHAPES, strict=False))
     assert len(wrong) == len(WRONG_SHAPES) < len(CROWD)
 
@@ -823,7 +819,8 @@ CORRUPTED = [(s, c) for n, c in enumerate(CORRUPTIONS) for m, s in enumerate(SUR
 
 @pytest.mark.parametrize(("surface", "corruption"), CORRUPTED)
 def test_corrupted_cursor(project: Project, world: GitHubWorld, surface: str, corruption: str) -> None:
-    """A cursor that cannot be believed is logged as cursor_invalid and set back; nothing is lost and nothing doubled."""
+    """A cursor that cannot be believed is logged as cursor_invalid and set back, and a sweep is due, once; nothing is lost
+    and nothing doubled."""
     corrupt(project, surface, CORRUPTIONS[corruption])
     ended = project.quick()
     assert ended.code == 0, ended.said
@@ -831,6 +828,7 @@ def test_corrupted_cursor(project: Project, world: GitHubWorld, surface: str, co
     if surface != "repositories":
         assert "cursor_invalid" in ended.err
     judge(project.published, world)
+    project.quick()
     quiet = project.quick()
     assert quiet.code == 0 and len(quiet.calls) == 10 and {call.status for call in quiet.calls} == {304}
 
