@@ -41,6 +41,8 @@ def _lines(control: Control, held: Held) -> Iterator[str]:
     if held.lag_p95 is not None:
         text = "From being said to being held, p95 of the last day."
         yield from _metric("earshot_feedback_lag_p95_seconds", "gauge", text, [({}, held.lag_p95)])
+    unread = [({"source": row["source"]}, row["n"]) for row in control.quarantine]
+    yield from _metric("earshot_quarantined_records", "gauge", "Records that cannot be read.", unread)
     yield from _metric("earshot_open_failures", "gauge", "Lists that fail.", [({}, len(control.failures))])
     yield from _metric(
         "earshot_incomplete_threads", "gauge", "Threads that lack comments.", [({}, len(held.incomplete))]
