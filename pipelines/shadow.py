@@ -4,7 +4,7 @@ It walks the very path of a run, from nothing, so what it holds is what a first 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,10 +12,13 @@ from tempfile import TemporaryDirectory
 import duckdb
 from pendulum import DateTime
 
+from pipelines.ledger import Ledger
 from pipelines.mending import DELETED, Difference, Mend, mends
+from pipelines.quarantine import Quarantine
+from pipelines.report import SourceReport
 from pipelines.sync import Connected, Options, sync
 from pipelines.warehouse import Home
-from sources.reading import Problem
+from sources.reading import Problem, Unread
 
 __all__ = ["DELETED", "Difference", "Verdict", "in_doubt", "verify"]
 
@@ -88,6 +91,7 @@ SELECT c.*, p.parent_key IS NOT NULL AS is_parent_there
 FROM compared AS c LEFT JOIN theirs.feedback.parents AS p ON p.parent_key = c.parent_key
 ORDER BY c.source, c.scope_name, c.what, c.event_key
 """
+LET_BE = "LET_BE"
 
 
 @dataclass
@@ -111,6 +115,7 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
         shadow = Home(Path(folder))
         report = asyncio.run(sync(shadow, sources, replace(options, docs=False, embedder=None)))
         problems = [(each.source, problem) for each in report.sources for problem in each.problems]
+        problems += [(each.source, problem) for each in report.sources for problem in _unreadable(home, each)]
         if report.error:
             problems.append(("*", Problem("*", "publishing", "FAILED", report.error)))
         verdict = Verdict(requests=sum(each.requests for each in report.sources), problems=problems)
@@ -121,7 +126,19 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
             verdict.mends = mends(
                 verdict.differences, {connected.source.name: connected.source for connected in sources}
             )
+        verdict.problems = [each for each in problems if each[1].code != LET_BE]
         return verdict
+
+
+def _unreadable(home: Home, report: SourceReport) -> Iterator[Problem]:
+    """What the shadow could not read is not gone for that; what was let be is nothing to tell of."""
+    known: Mapping[str, Unread] = {}
+    if report.unread and home.control.exists():
+        with Ledger.open(home.control) as ledger:
+            known = Quarantine(ledger, report.source).unread()
+    for each in report.unread:
+        code = LET_BE if each.key in known and known[each.key].is_let_be else "UNREADABLE"
+        yield Problem(each.scope, each.surface, code, f"{each.key} cannot be read: {each.reason}")
 
 
 def in_doubt(difference: Difference, problems: Sequence[tuple[str, Problem]]) -> bool:

@@ -2,7 +2,8 @@
 
 `since` is what the next run asks for: the newest row's time less the overlap, because a row can become visible late and
 several rows share a second. `window` remembers (id → version) of the rows at or after `since`, so that re-reading them
-yields only differences. Filtering the overlap by a cursor instead would throw away exactly the late rows it is for.
+yields only differences; what is no longer listed is forgotten, so that it is one when it comes back. Filtering the
+overlap by a cursor instead would throw away exactly the late rows it is for.
 
 The ETag vouches for one page, so it is kept only if that page was the whole answer to the very question that the next
 run will ask, with room for one more row: a changed walk ends by asking it. A 304 then means that nothing happened at
@@ -104,15 +105,16 @@ async def follow(
         return
     if first.answer.not_modified:  # the page is as it was, but another has appeared behind it: ETags do not cover Link
         first = await beginning(ask, asked, size)
+    shown = set[str]()
     async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
-        pages += 1
+        pages, shown = pages + 1, shown | {str(s.id) for s in page.sightings}
         fresh = page.items if reread else _differences(page, cursor)
         rivals = _rivals(page, cursor)
         cursor = _advance(cursor, page, overlap)
         if fresh:
             told = replace(cursor, etag=None, complete=False) if seeks else told
             yield Found(fresh, told, page.answer.date, rivals)
-    cursor = replace(cursor, complete=True)
+    cursor = replace(cursor, complete=True, window={id_: v for id_, v in cursor.window.items() if id_ in shown})
     whole = first if pages == 1 and cursor.since == asked else None
     async for found in _confirm(ask, sight, cursor, overlap, size, whole):
         if found.items or found.cursor != told:

@@ -146,12 +146,32 @@ def test_a_list_that_shows_it_brings_it_back(gitlab: GitLabDesk, project: Projec
     gitlab.judge()
 
 
+def test_what_is_listed_again_unchanged_is_back(gitlab: GitLabDesk, project: Project) -> None:
+    """The newest of its list, hidden and shown again: nothing of it differs from what the list showed before."""
+    newest = max(project.merge_requests.values(), key=lambda mr: mr.updated_at)
+    project.comment(newest, "maya", "The last word.")
+    project.world.advance(seconds=LATER)
+    gitlab.run()
+    project.hide(newest, 100 * WHILE, listed=False)
+    gitlab.run(sweep=True)
+    for _ in range(5):
+        gitlab.run()
+    assert gitlab.one(DEAD) > 0
+    project.world.advance(seconds=100 * WHILE)
+    assert gitlab.run().exit_code == 0
+    gitlab.judge()
+    assert gitlab.run().sources[0].packages == 0
+
+
 def test_the_sweep_brings_back_what_moved_nothing(gitlab: GitLabDesk, project: Project) -> None:
-    """Its list shows it, changed or not."""
+    """Its list shows it, changed or not, however long ago that was."""
     parent = project.merge_requests[1]
     project.hide(parent, 100 * WHILE, listed=False)
     gitlab.run(sweep=True)
+    project.world.advance(seconds=LATER)
+    project.comment(project.merge_requests[2], "kofi", "Elsewhere.")
     for _ in range(5):
+        project.world.advance(seconds=LATER)
         gitlab.run()
     project.world.advance(seconds=100 * WHILE)
     assert gitlab.run().exit_code == 0 and gitlab.one(DEAD) > 0

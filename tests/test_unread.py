@@ -20,8 +20,10 @@ from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request, Response, conditional
 from pipelines.report import Report
 from pipelines.screen import summary
+from pipelines.shadow import verify
+from pipelines.sync import Options
 from tests.asked import REAL_NOW, Reader, at_its_time
-from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, bluesky_desk, desk, gitlab_desk
+from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, Reached, bluesky_desk, desk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 PLACE, REPO, MAYA = "lantern/console", "lantern/lantern", "maya.example"
@@ -254,6 +256,17 @@ def test_what_is_gone_meanwhile_is_forgotten_after_two_answers(gitlab: GitLabDes
     assert gitlab.run().exit_code == 3 and len(open_keys(gitlab)) == 5
     gitlab.run()
     assert open_keys(gitlab) == []
+
+
+def test_verify_takes_nothing_for_gone_that_it_cannot_read(gitlab: GitLabDesk, project: Project) -> None:
+    """The shadow reads no better than we do: that is told, and what we hold of it is not called deleted."""
+    spoil_five(gitlab, project)
+    gitlab.run()
+    sources = [Reached(gitlab.source(gitlab.names), gitlab.app)]
+    verdict = verify(gitlab.home, sources, Options())
+    assert verdict.exit_code == 3 and len(verdict.problems) == 5 and verdict.differences == []
+    Reader(gitlab.home).ask("quarantine", "drop", *open_keys(gitlab))
+    assert verify(gitlab.home, sources, Options()).exit_code == 0
 
 
 # GitHub

@@ -50,6 +50,8 @@ def _troubles(control: Control, held: Held, troubles: list[Trouble]) -> Iterator
     samples = [({"code": code}, float(n)) for code, n in sorted(codes.items())]
     yield from _metric("trouble", "gauge", "The same, by what it is.", samples)
     yield from _metric("open_failures", "gauge", "Lists that fail.", [({}, len(control.failures))])
+    unread = [({"source": row["source"]}, row["n"]) for row in control.quarantine]
+    yield from _metric("quarantined_records", "gauge", "Records that cannot be read.", unread)
     yield from _metric("incomplete_threads", "gauge", "Threads that lack comments.", [({}, len(held.incomplete))])
 
 
