@@ -67,12 +67,7 @@ READ = "SELECT DISTINCT source FROM ops.cursors"
 ENDED = """
 UPDATE runs SET finished_at = coalesce(heartbeat_at, started_at) WHERE finished_at IS NULL AND status <> 'running'
 """  # the run that published was still at work when it was copied
-LOADS = """
-SELECT count(*) FROM theirs.{0}._dlt_loads WHERE load_id NOT IN (SELECT load_id FROM ours.{0}._dlt_loads)
-"""
-MADE = """
-SELECT schema_name FROM duckdb_tables() WHERE table_name = '_dlt_loads' AND database_name = ?
-"""
+MADE = "SELECT schema_name FROM duckdb_tables() WHERE table_name = '_dlt_loads'"
 REMEDY = "put a backup of either in its place; or move {0} away, and what services still show is read anew"
 
 
@@ -137,23 +132,24 @@ def as_published(home: "Home") -> Iterator[sqlite3.Connection | None]:
         yield ledger.connection
 
 
-def lacks(home: "Home") -> bool:
+def lacks(warehouse: duckdb.DuckDBPyConnection, home: "Home") -> bool:
     """Whether what is published holds rows of loads that the warehouse has not: it was taken away during a run, or it
     is older. What cannot be read holds nothing.
     """
     if not home.published.is_file():
         return False
-    with duckdb.connect() as connection:
-        try:
-            _attach(connection, home.published, "theirs")
-        except duckdb.Error:
-            return False
-        _attach(connection, home.warehouse, "ours")
-        ours, theirs = ({row[0] for row in connection.execute(MADE, [name]).fetchall()} for name in ("ours", "theirs"))
-        return any(
-            source not in ours or (connection.execute(LOADS.format(source)).fetchone() or (0,))[0]
-            for source in theirs.intersection(SOURCES)
-        )
+    try:
+        with duckdb.connect(str(home.published), read_only=True, config={"threads": 1}) as published:
+            theirs = _loads(published)
+    except duckdb.Error:
+        return False
+    return not theirs <= _loads(warehouse)
+
+
+def _loads(connection: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
+    made = {name for (name,) in connection.execute(MADE).fetchall()}.intersection(SOURCES)
+    loads = " UNION ".join(f"SELECT '{source}', load_id FROM {source}._dlt_loads" for source in sorted(made))
+    return set(connection.execute(loads).fetchall()) if loads else set()
 
 
 def _is_there(file: Path) -> bool:
@@ -236,8 +232,3 @@ def _copy(warehouse: duckdb.DuckDBPyConnection, ledger: sqlite3.Connection, tabl
     found = warehouse.execute(f"SELECT {', '.join(values)} FROM ops.{table} {where}")
     while rows := found.fetchmany(AT_ONCE):
         ledger.executemany(f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({marks})", rows)
-
-
-def _attach(connection: duckdb.DuckDBPyConnection, file: Path, name: str) -> None:
-    quoted = str(file).replace("'", "''")  # ATTACH takes no parameters
-    connection.execute(f"ATTACH '{quoted}' AS {name} (READ_ONLY)")

@@ -87,7 +87,9 @@ class Destination(Protocol):
         """Without a limit of memory, for what cannot be spilled; how `building` is then to be asked."""
 
     def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
-        """All that was committed is where `publish` takes it from."""
+        """All that was committed is where `publish` takes it from. Raises `PublishError` where that is less than what
+        readers have.
+        """
 
     def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
         """The fingerprint of the models and settings that everything here was built with."""

@@ -146,7 +146,15 @@ class Embedded:
             yield config
 
     def checkpoint(self, home: "Home", config: Mapping[str, Any]) -> None:
+        from pipelines.destinations.errors import PublishError
+        from pipelines.restore import lacks
+
         with self.building(home, config) as connection:
+            if lacks(connection, home):
+                raise PublishError(
+                    f"not published: {home.published} holds what {home.warehouse.name} lacks, and keeps it. Remove"
+                    f" {home.warehouse.name} to go on from there; or {home.published.name}, to go on without that"
+                )
             connection.execute("CHECKPOINT")
 
     def made_with(self, home: "Home", ledger: "Ledger") -> str | None:
@@ -159,14 +167,9 @@ class Embedded:
         return home.published.exists()
 
     def publish(self, home: "Home") -> int:
-        from pipelines.restore import lacks
-        from pipelines.warehouse import PublishError, copied
+        from pipelines.destinations.errors import PublishError
+        from pipelines.warehouse import copied
 
-        if lacks(home):
-            raise PublishError(
-                f"not published: {home.published} holds what {home.warehouse.name} lacks, and keeps it. Remove"
-                f" {home.warehouse.name} to go on from there; or {home.published.name}, to go on without that"
-            )
         try:
             return copied(home.warehouse, home.published)
         except OSError as error:
