@@ -17,8 +17,8 @@ __all__ = ["measure"]
 MAX_SECONDS = 0.35
 MAX_SECONDS_OF_A_MILLION = 1.0
 COMMANDS = {
-    "list mrs": ["list", "mrs", "--state", "opened", "--label", "bug"],
-    "list threads": ["list", "threads", "--waiting-on", "maintainers"],
+    "list mrs": ["list", "mrs", "--state", "open", "--label", "bug"],
+    "list threads": ["list", "threads", "--waiting-on", "team"],
     "list events": ["list", "events"],
     "list events, unacked": ["list", "events", "--unacked-by", "bench"],
     "show mr": ["show", "mr", "9000"],

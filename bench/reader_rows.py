@@ -59,7 +59,7 @@ PARENTS = """
 INSERT INTO feedback.parents BY NAME
 SELECT
     parent_key, source, parent_kind AS kind, scope, scope_name, parent_number AS number, title,
-    ['opened', 'merged', 'merged', 'merged', 'closed'][1 + parent_number % 5] AS state,
+    ['open', 'merged', 'merged', 'merged', 'closed'][1 + parent_number % 5] AS state,
     parent_number % 7 = 0 AS is_draft,
     author, ['person-1'] AS assignees, ['person-2', 'person-3'] AS reviewers, ['bug'] AS labels,
     'topic/' || parent_number AS source_branch, 'main' AS target_branch, created_at, updated_at, url

@@ -65,7 +65,7 @@ def _(author, bots, bounds, look, scope, source, span):
     SELECT
         count(*) AS "things said", count(DISTINCT author) AS "people", count(DISTINCT scope_name) AS "places",
         (SELECT count(*) FROM discussed) AS "discussions",
-        (SELECT count(*) FROM discussed WHERE waiting_on = 'maintainers') AS "wait for maintainers"
+        (SELECT count(*) FROM discussed WHERE waiting_on = 'team') AS "wait for the team"
     FROM said
     """, **filters)[0]  # fmt: skip
     return SAID, filters, numbers, only, period

@@ -55,6 +55,7 @@ class Options:
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
     authors: Sequence[str] = ()
+    team: Sequence[str] = ()
     command_prefix: str = "/earshot"
     keep_payloads: bool = True
     chunk_rows: int = CHUNK_ROWS
@@ -208,7 +209,7 @@ class Making:
         report, home = self.report, self.home
         with home.destination.building(home, config) as connection:
             self.anew = self.anew and self._settings_changed()  # another runner may have built them since we asked
-            mirror.prepare(connection, self.options.authors, self.options.command_prefix)
+            mirror.prepare(connection, self.options.authors, self.options.command_prefix, self.options.team)
             mirror.mirror_decisions(connection, home)
             before = _event_counts(connection)
             if before is None:
@@ -258,16 +259,16 @@ class Making:
         self.ledger.record_problems(self.run_id, stage, [Problem("*", stage, code, message)], {"*": stage})
 
     def _settings(self) -> str:
-        return made_of(self.options.authors, self.options.command_prefix)
+        return made_of(self.options.authors, self.options.command_prefix, self.options.team)
 
     def _settings_changed(self) -> str | None:
         now = self._settings()
         return now if now != self.home.destination.made_with(self.home, self.ledger) else None
 
 
-def made_of(authors: Sequence[str], prefix: str) -> str:
+def made_of(authors: Sequence[str], prefix: str, team: Sequence[str]) -> str:
     """The models, and the settings that they mind."""
-    return fingerprint(models.models_fingerprint(), mirror.TABLES, sorted(authors), prefix)
+    return fingerprint(models.models_fingerprint(), mirror.TABLES, sorted(authors), prefix, sorted(team))
 
 
 @contextmanager

@@ -67,7 +67,8 @@ CURSORS = (
 
 TABLES = {
     **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
-    **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "settings": "command_prefix VARCHAR",
+    **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "team": "login VARCHAR",
+    "settings": "command_prefix VARCHAR",
 }  # fmt: skip
 ACKNOWLEDGED = "acknowledgements"
 FROM_THE_FIRST = f"SELECT count(*) AS held, '0001-01-01T00:00:00' AS since FROM ops.{ACKNOWLEDGED}"
@@ -143,16 +144,21 @@ def put_cursors(
     _insert(connection, "cursors", rows)
 
 
-def prepare(connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefix: str = "/earshot") -> None:
-    """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's."""
+def prepare(
+    connection: duckdb.DuckDBPyConnection, authors: Iterable[str], prefix: str = "/earshot", team: Iterable[str] = ()
+) -> None:
+    """The tables that models stand on; `ops.authors`: whose words are actionable, empty means everybody's; `ops.team`:
+    who answers, empty means that the services tell.
+    """
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     held = dict(connection.execute(HELD).fetchall())
     for table, columns in TABLES.items():
         if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # of an earlier version: mirrored anew
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
-    connection.execute("DELETE FROM ops.authors")
-    _insert(connection, "authors", [(login.lower(),) for login in authors])
+    for table, logins in (("authors", authors), ("team", team)):
+        connection.execute(f"DELETE FROM ops.{table}")
+        _insert(connection, table, [(login.removeprefix("@").lower(),) for login in logins])
     connection.execute("DELETE FROM ops.settings")
     _insert(connection, "settings", [(prefix,)])
 

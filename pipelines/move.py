@@ -174,10 +174,10 @@ def _build(theirs: Home, told: Moved, config: EarshotConfig) -> None:
     from pipelines.making import made_of
 
     with theirs.destination.building(theirs, {}) as connection:
-        mirror.prepare(connection, config.authors, config.command_prefix)
+        mirror.prepare(connection, config.authors, config.command_prefix, config.team)
         mirror.mirror_decisions(connection, theirs)
         models.build(connection, landed_tables(), anew=True, is_shared=theirs.destination.is_shared)
         models.regenerate(connection, landed_tables(), is_shared=theirs.destination.is_shared)
         count = connection.execute("SELECT count(*) FROM feedback.events").fetchone()
         told.events = int(count[0]) if count else 0
-        theirs.destination.remember_made(connection, made_of(config.authors, config.command_prefix))
+        theirs.destination.remember_made(connection, made_of(config.authors, config.command_prefix, config.team))

@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import sys
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -225,6 +225,10 @@ def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Ho
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
+    if asked.demo:
+        from pipelines.demo import TEAM
+
+        config = replace(config, team=list(TEAM))
     return options_of(
         config, full=asked.full, sweep=asked.sweep, deep=asked.deep, docs=not asked.no_docs, embed=not asked.no_embed,
         is_narrowed=bool(asked.project or asked.type or asked.no_events),
@@ -238,7 +242,7 @@ def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "O
 
     return Options(
         sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours, authors=config.authors,
-        command_prefix=config.command_prefix, keep_payloads=config.keep_payloads,
+        team=config.team, command_prefix=config.command_prefix, keep_payloads=config.keep_payloads,
         embedder=configured_embedder(config.embed) if embed else None,
         embed_seconds=config.embed.budget_seconds, **more,
     )  # fmt: skip

@@ -84,6 +84,7 @@ class EarshotConfig:
     interval: str = ""  # how often runs are promised, for those who watch over them
     entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
+    team: list[str] = field(default_factory=list)
     command_prefix: str = "/earshot"
     keep_payloads: bool = True
     destination: str = ""

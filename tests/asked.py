@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from pipelines.ask import health, times
 from pipelines.cli import main
-from pipelines.demo import demo_sources
+from pipelines.demo import TEAM, demo_sources
 from pipelines.sync import Options, sync
 from pipelines.warehouse import Home
 
@@ -66,7 +66,7 @@ def worlds() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
     home = Home(tmp_path_factory.mktemp("demo"))
-    asyncio.run(sync(home, demo_sources(0), Options(keep_payloads=False)))
+    asyncio.run(sync(home, demo_sources(0), Options(keep_payloads=False, team=TEAM)))
     return home
 
 

@@ -858,6 +858,8 @@ def test_corrupted_cursor(project: Project, world: GitHubWorld, surface: str, co
     ("earshot", "timeout_seconds", 0, r"timeout_seconds"),
     ("earshot", "sweep_hours", -1, r"sweep_hours"),
     ("earshot", "authors", "maya", None),
+    ("earshot", "team", "maya", None),
+    ("earshot", "teem", ["maya"], r"did you mean 'team'"),
 ])  # fmt: skip
 def test_setting_that_cannot_be(fresh: Project, table: str, key: str, value: object, said: str | None) -> None:
     """Unknown names and wrong types are refused before anything is asked or written: exit 2, the key, the nearest right one."""

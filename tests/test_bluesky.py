@@ -81,7 +81,7 @@ def test_everything_that_a_post_says_is_kept(desk: BlueskyDesk, world: BlueskyWo
     thread = desk.sql(
         "SELECT opener, comment_count, waiting_on FROM feedback.threads WHERE thread_id = ?", f"bluesky:{first.uri}"
     )
-    assert thread == [(MAYA, 3, "maintainers")]
+    assert thread == [(MAYA, 3, None)]
 
 
 @pytest.mark.on_disk

@@ -274,6 +274,16 @@ def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(read
     assert read.sql("SELECT DISTINCT author FROM feedback.events WHERE is_actionable") == [("maya",)]
 
 
+@pytest.mark.on_disk
+def test_a_change_of_the_team_is_published(read: Desk) -> None:
+    """Although nothing new was said; and once, not every time."""
+    turns = "SELECT count(*) FROM feedback.threads WHERE waiting_on = 'team'"
+    before = read.one(turns)
+    report = read.run(team=["maya", "tomasz-w", "odile", "benji", "haruki", "ines-r", "kofi", "liu"])
+    assert report.published_bytes and read.one(turns) < before
+    assert not read.run(team=["kofi", "liu", "maya", "tomasz-w", "odile", "benji", "haruki", "ines-r"]).published_bytes
+
+
 def test_diff_notes_show_the_place_as_said_and_as_it_is_now(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """After a push the line is gone from the diff; what the reviewer saw is kept."""
     place = "SELECT path, start_line, line, side, current_line, is_outdated, suggestion FROM feedback.diff_notes ORDER BY created_at, event_key LIMIT 1"

@@ -137,7 +137,7 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
 
 
 def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> None:
-    """The asker spoke last: the maintainers; somebody else did: the asker; closed: nobody."""
+    """The asker spoke last: the team; somebody else did: the asker; closed: nobody."""
     for number, (state, last) in enumerate([("open", "maya"), ("open", "odile"), ("closed", "odile")], 1):
         issue(empty, number, state=state)
         put(empty, "openers", id=number, event_key=f"o{number}", version="v", kind="issue", parent_key=f"github:7:{number}",
@@ -145,7 +145,7 @@ def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> Non
         comment(empty, number, number, "…", author=last, created_at=NOW.add(hours=1))
     models.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT waiting_on FROM feedback.threads ORDER BY parent_number").fetchall() == [
-        ("maintainers",), ("maya",), (None,),
+        ("team",), ("maya",), (None,),
     ]  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def test_a_bot_that_speaks_takes_nobodys_turn(empty: duckdb.DuckDBPyConnection) 
     comment(empty, 3, 3, "A new release is out.", author="ci[bot]")
     models.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT waiting_on FROM feedback.threads ORDER BY parent_number").fetchall() == [
-        ("maintainers",), ("maya",), (None,),
+        ("team",), ("maya",), (None,),
     ]  # fmt: skip
 
 

@@ -36,7 +36,7 @@ def merge_request(connection: Connection, number: int, **more: Any) -> None:
 
 
 def test_both_forges_speak_one_language(empty: Connection) -> None:
-    """`open` is `opened`; locked stays what it is; lists are lists, empty ones too."""
+    """`opened` is `open`; locked stays what it is; lists are lists, empty ones too."""
     issue(empty, 1, labels='["bug", "a, b"]', assignees='["maya"]', milestone="1.0")
     issue(empty, 2, state="closed", labels="[]", assignees="[]")
     merge_request(empty, 3, state="locked", is_draft=True, source_branch="s", target_branch="t", merge_user="noor")
@@ -45,7 +45,7 @@ def test_both_forges_speak_one_language(empty: Connection) -> None:
     gitlab(empty, "merge_requests__reviewers", username="freja", parent_key="gitlab:9:!3")
     models.build(empty, TABLES, anew=False)
     assert parents(empty, "kind, state, labels, assignees, reviewers, source_branch, merged_by, is_draft") == [
-        ("issue", "opened", ["bug", "a, b"], ["maya"], [], None, None, False),
+        ("issue", "open", ["bug", "a, b"], ["maya"], [], None, None, False),
         ("issue", "closed", [], [], [], None, None, False),
         ("merge_request", "locked", ["a", "z"], [], ["freja"], "s", "noor", True),
     ]

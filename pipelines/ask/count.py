@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["count"]
 
-STATES = ("opened", "merged", "closed", "locked")
+STATES = ("open", "merged", "closed", "locked")
 PLACES = ("source", "project")
 PARENT = (*PLACES, "author", "assignee", "label", "since")
 CHANGE = (*PARENT, "reviewer", "draft", "target_branch", "source_branch")

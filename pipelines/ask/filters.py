@@ -15,7 +15,7 @@ __all__ = ["MOST", "login", "options", "parents_where", "places", "threads_where
 F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 10_000_000
-STATES = ("opened", "open", "merged", "closed", "locked", "all")
+STATES = ("open", "merged", "closed", "locked", "all", "opened")
 
 
 def _projects(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -45,7 +45,7 @@ OPTIONS = {
     "source_branch": click.option("--source-branch", metavar="BRANCH"),
     "label": click.option("--label", "labels", metavar="NAME", multiple=True, help="Repeat to ask for all of them."),
     "since": click.option("--since", type=since, metavar="WHEN", help="Touched since: 3d, 12h, 2w, 2026-01-31."),
-    "waiting_on": click.option("--waiting-on", metavar="WHO", help="Whose turn it is: maintainers, a name, or anyone."),
+    "waiting_on": click.option("--waiting-on", metavar="WHO", help="Whose turn it is: team, a name, anyone."),
     "unresolved": click.option(
         "--unresolved", is_flag=True, help="With a thread not told to be resolved (GitHub tells of none)."
     ),
@@ -101,12 +101,12 @@ def _turn(where: Where, asked: dict[str, Any]) -> Where:
     if who == "anyone":
         where.flag(True, "waiting_on IS NOT NULL")
     else:
-        where.given(who, "lower(waiting_on) = ?")
+        where.given("team" if who == "maintainers" else who, "lower(waiting_on) = ?")
     return where.flag(bool(asked.get("unresolved")), "is_resolvable AND is_resolved IS NOT TRUE")
 
 
 def _state(asked: str | None) -> str | None:
-    return {"all": None, "open": "opened"}.get(asked or "all", asked)
+    return {"all": None, "opened": "open"}.get(asked or "all", asked)
 
 
 def login(name: str | None) -> str | None:

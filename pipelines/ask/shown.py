@@ -18,7 +18,7 @@ NOUNS = {  # what people type → what the models call it, one, many
     "pr": ("pull_request", "Pull Request", "Pull Requests"),
 }
 STYLES = {
-    "opened": "green", "merged": "magenta", "closed": "red", "locked": "yellow",
+    "open": "green", "merged": "magenta", "closed": "red", "locked": "yellow",
     "done": "green", "partial": "yellow", "failed": "red", "killed": "red", "cancelled": "yellow", "running": "cyan",
 }  # fmt: skip
 FIRST_WORDS = 200

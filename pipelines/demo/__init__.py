@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
     from pipelines.demo.memory import Sent
 
-__all__ = ["DemoSource", "demo_sources", "next_run", "of_last_run"]
+__all__ = ["TEAM", "DemoSource", "demo_sources", "next_run", "of_last_run"]
 
 TOKEN = Secret("demo-token")
+TEAM = (  # who answers in the story, by login and by handle
+    "maya", "noor", "tomasz-w", "ines-r", "sanvi", "lantern.example", "maya.lantern.example", "noor.lantern.example",
+    "tomasz-w.bsky.social", "ines.lantern.example",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class DemoSource:
     app: Any
     story: Story
     folder: Path | None = None  # whose memory keeps what is said
-    config: EarshotConfig = EarshotConfig()
+    config: EarshotConfig = EarshotConfig(team=list(TEAM))
 
     def connect(self) -> AbstractAsyncContextManager[Any]:
         import httpx

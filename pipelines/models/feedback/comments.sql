@@ -18,6 +18,7 @@ SELECT
     is_bot,
     is_system,
     is_own,                                               -- said by ourselves
+    is_team,                                              -- somebody of the team said it; null: nobody tells
     is_edit,                                              -- was it changed since it was first seen
     is_actionable,
     is_unlisted,                                          -- the author asks not to be shown to the public

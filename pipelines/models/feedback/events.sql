@@ -27,7 +27,14 @@ ordered AS (
         NOT EXISTS (SELECT 1 FROM ops.authors) OR lower(author) IN (SELECT login FROM ops.authors) AS is_author_asked,
         event_key IN (SELECT event_key FROM signed WHERE author IS NULL)
         OR (event_key, coalesce(author, '')) IN (SELECT event_key, author FROM signed WHERE author IS NOT NULL) AS is_own,
-        event_key IN (SELECT event_key FROM staging.marks WHERE kind = 'command') AS has_command
+        event_key IN (SELECT event_key FROM staging.marks WHERE kind = 'command') AS has_command,
+        CASE
+            WHEN EXISTS (SELECT 1 FROM ops.team) THEN coalesce(
+                lower(author) IN (SELECT login FROM ops.team)
+                OR lower(scope) IN (SELECT login FROM ops.team WHERE starts_with(login, 'did:')), false
+            )
+            ELSE author_role IN ('OWNER', 'MEMBER', 'COLLABORATOR', 'internal')
+        END AS is_author_of_team
     FROM uttered AS said
 )
 
@@ -48,6 +55,7 @@ SELECT
     is_bot,
     is_system,                                            -- written by the service, not by a person
     is_own,                                               -- said by ourselves: it carries a marker of our answers
+    is_own OR is_author_of_team AS is_team,               -- by `team`, else by the service's word; null: nobody tells
     version_number > 1 AS is_edit,
     versions_after = 1 AS is_latest,
     is_deleted,

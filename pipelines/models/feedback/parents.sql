@@ -16,7 +16,7 @@ SELECT
     scope_name,
     number,
     title,
-    state,                                                -- opened, merged, closed, locked, on either forge
+    state,                                                -- open, merged, closed or locked (while a merge goes on)
     is_draft,
     author,
     assignees,

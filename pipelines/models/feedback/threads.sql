@@ -5,6 +5,8 @@
 WITH spoken AS (
     SELECT
         *,
+        (NOT is_bot OR is_own) AND author <> 'ghost'                       -- who is gone asks no more
+        AND NOT (kind = 'review' AND body = '' AND is_team IS NOT TRUE) AS takes_turn,   -- a nod asks for nothing
         row_number() OVER (                                -- ids grow where instants do not
             PARTITION BY thread_id ORDER BY created_at, lpad(split_part(id, '/', -1), 20, '0'), event_key
         ) AS nth,
@@ -27,7 +29,11 @@ threads AS (
         any_value(url) FILTER (WHERE nth = 1) AS url,
         any_value(author) FILTER (WHERE nth = said_count) AS last_author,
         any_value(body) FILTER (WHERE nth = said_count) AS last_words,
-        arg_max(author, nth) FILTER (WHERE NOT is_bot OR is_own) AS last_to_answer,
+        arg_max(author, nth) FILTER (WHERE takes_turn) AS last_to_answer,
+        arg_max(CASE WHEN is_team THEN 'team' WHEN NOT is_team THEN 'stranger' ELSE 'nobody tells' END, nth)
+            FILTER (WHERE takes_turn) AS last_side,
+        arg_min(author, nth) FILTER (WHERE takes_turn) AS first_to_ask,
+        bool_or(is_team) AS has_team,                      -- null: nobody tells
         bool_or(kind IN ('review_comment', 'diff_note')) AS is_on_a_diff,
         bool_or(is_actionable) AS is_open,
         bool_or(is_unlisted) AS is_unlisted,
@@ -43,7 +49,7 @@ threads AS (
 asked AS (
     SELECT parent_key, arg_min(author, nth) AS parent_author
     FROM spoken
-    WHERE kind = parent_kind OR (source || ':' || id = parent_key)      -- the opener's own words; a post opens its thread
+    WHERE takes_turn AND (kind = parent_kind OR (source || ':' || id = parent_key))   -- the opener's own words; a post opens its thread
     GROUP BY parent_key
 )
 
@@ -67,10 +73,13 @@ SELECT
     threads.participant_count,
     threads.opened_at,
     threads.last_at,
-    CASE                                                  -- whose turn it is, bots aside; null on what is closed or resolved
+    CASE                                                  -- whose turn it is: 'team', a person, or null: nobody is asked
         WHEN NOT threads.is_open OR threads.last_to_answer IS NULL OR resolution.is_resolved THEN NULL
-        WHEN threads.last_to_answer = asked.parent_author THEN 'maintainers'
-        ELSE asked.parent_author
+        WHEN threads.parent_kind = 'post' AND NOT threads.has_team THEN NULL              -- strangers among themselves
+        WHEN threads.last_side = 'stranger' THEN 'team'
+        WHEN threads.last_to_answer <> asked.parent_author THEN asked.parent_author
+        WHEN threads.last_side = 'nobody tells' AND threads.parent_kind <> 'post' THEN 'team'
+        WHEN threads.last_to_answer <> threads.first_to_ask THEN threads.first_to_ask     -- of a thread in a diff
     END AS waiting_on,
     threads.url
 FROM threads

@@ -53,7 +53,7 @@ SELECT
     coalesce(repo.repo, i.repo) AS scope_name,
     i.number,
     i.title,
-    CASE i.state WHEN 'open' THEN 'opened' ELSE i.state END AS state,
+    i.state,
     coalesce(pull.is_draft, false) AS is_draft,
     i.author,
     coalesce(json_extract_string(i.assignees, '$[*]'), []) AS assignees,

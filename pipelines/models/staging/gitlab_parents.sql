@@ -41,7 +41,7 @@ SELECT
     coalesce(project.project, p.project) AS scope_name,
     p.number,
     p.title,
-    p.state,                                              -- locked: a merge is going on right now
+    CASE p.state WHEN 'opened' THEN 'open' ELSE p.state END AS state,
     p.is_draft,
     p.author,
     coalesce(sets.assignees, []) AS assignees,
