@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
 from sources import github_rows as rows
-from sources.github_pulls import pulls_with_reviews
+from sources.github_pulls import pull_batches
 from sources.github_repository import comment_rows, issue_rows, review_comment_rows
+from sources.github_reviews import review_rows
 from sources.http import Failure
 from sources.paging import walk
 from sources.place import Place, sight_by
@@ -118,7 +119,7 @@ async def retry(repositories: Mapping[str, Place], quarantined: list[Row]) -> No
 
 
 async def _again(repo: Place, surface: str, kept: Json) -> AsyncIterator[Batch]:
-    path, by, rows_of = SINGLE[surface]
+    path, by, batches_of = SINGLE[surface]
     if not isinstance(kept.get(by), int):
         return  # nothing to ask for it by; the list brings it again when it changes, or with --full
     try:
@@ -129,7 +130,8 @@ async def _again(repo: Place, surface: str, kept: Json) -> AsyncIterator[Batch]:
         await repo.still_lists("rechecks", LISTS[surface.startswith(("pull", "review"))])
         repo.reading.healed.add(quarantine_key(surface, repo.scope, kept))
         return
-    yield Batch("rechecks", repo.scope, await rows_of(repo, [found]))
+    for batch in await batches_of(repo, [found]):
+        yield batch
 
 
 async def comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
@@ -163,18 +165,17 @@ async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
         async for batch in issue(repo, suspect):
             yield batch
         return
-    yield Batch("rechecks", repo.scope, await pulls_with_reviews(repo, [pull]))
+    for batch in await pull_batches(repo, [pull], "rechecks", repo.scope):
+        yield batch
 
 
 async def reviews(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The sweep's look at an open pull request: reviews edited, dismissed or gone without its time moving."""
     number = integer(suspect["number"])
-    found = await listed(repo, f"pulls/{number}/reviews")
-    there = ids_of(found)
-    shaped = repo.reading.shape(
-        repo.scope, "reviews", [item for item in found if item.get("state") != "PENDING"],
-        lambda review: rows.review_row(review, repo.scope, repo.name, number, repo.now),
-    )  # fmt: skip
+    sighted = repo.reading.sightings.get(("reviews", f"{repo.scope}/{number}"))  # this sweep has read them already
+    found = [] if sighted is not None else await listed(repo, f"pulls/{number}/reviews")
+    there = ids_of(found) if sighted is None else sighted
+    shaped = review_rows(repo, number, [item for item in found if item.get("state") != "PENDING"])
     gone, back = _ids(suspect, "ids") - there, _ids(suspect, "marked") & there
     latest = [rows.latest_row("review", review) for review in shaped]
     deletions = marks(repo, "review", number, gone, back)
@@ -229,13 +230,17 @@ async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     yield Batch("rechecks", repo.scope, {"deletions": marks(repo, "review_comment", number, gone, again)})
 
 
-async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> Shaped:
-    return shape(repo, found)
+async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> list[Batch]:
+    return [Batch("rechecks", repo.scope, shape(repo, found))]
 
 
-SINGLE: dict[str, tuple[str, str, Callable[[Place, list[Json]], Awaitable[Shaped]]]] = {
+async def _pulls(repo: Place, found: list[Json]) -> list[Batch]:
+    return await pull_batches(repo, found, "rechecks", repo.scope)
+
+
+SINGLE: dict[str, tuple[str, str, Callable[[Place, list[Json]], Awaitable[list[Batch]]]]] = {
     "issues": ("issues/{}", "number", partial(_plain, issue_rows)),
-    "pull_requests": ("pulls/{}", "number", pulls_with_reviews),
+    "pull_requests": ("pulls/{}", "number", _pulls),
     "issue_comments": ("issues/comments/{}", "id", partial(_plain, comment_rows)),
     "review_comments": ("pulls/comments/{}", "id", partial(_plain, review_comment_rows)),
 }

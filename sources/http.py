@@ -2,8 +2,9 @@
 
 The rule for every answer: complete and of the right shape, or a `Failure`. A 200 that carries HTML or half a JSON text
 is retried and then fails; it never looks like an empty list. A limit stops all workers of the host at once; a short one
-is waited for, a long one fails with the instant it ends, so that the cursor stays and the next run goes on. The token
-is sent to its own scheme, host and port only, whatever a link or a redirect says.
+is waited for, a long one fails with the instant it ends, so that the cursor stays and the next run goes on. After a
+pause one of those that waited asks alone, and the others follow once it was answered: each refusal may be held against
+us. The token is sent to its own scheme, host and port only, whatever a link or a redirect says.
 """
 
 import asyncio
@@ -11,7 +12,7 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import httpx
@@ -31,7 +32,7 @@ MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
 MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
-MAX_LIMITS = 3  # limits in a row for one request
+MAX_LIMITS = 3  # limits in a row, for one request or for all
 MAX_REDIRECTS = 5
 
 
@@ -68,19 +69,20 @@ class Api:
     ahead: float | None = None  # seconds that our clock was ahead of it then
     _paused_until: float = 0.0
     _blocked: Failure | None = field(default=None)
+    _pauses: int = 0
+    _limits: int = 0  # pauses in a row that began with a limit
+    _is_careful: bool = False  # nothing was answered since the last pause
+    _probe: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def get(
         self, path: str, params: Params | None = None, *, etag: str | None = None, tally: Tally | None = None
     ) -> Answer:
         url, tally = self.own(path), tally or Tally()
         for _ in range(MAX_LIMITS + 1):
-            answer = await self._patient(url, params, etag, tally)
-            wait = limit_wait(answer.status, answer.headers, answer.body)
-            if wait is None:
+            answer, is_limited = await self._patient(url, params, etag, tally)
+            if not is_limited:
                 return accepted(answer)
-            self._pause(wait)
-        self._blocked = Failure("RATE_LIMITED", f"{self.base.host} keeps limiting requests; later runs go on from here")
-        raise self._blocked
+        raise self._block(f"{self.base.host} keeps limiting requests; later runs go on from here")
 
     async def send(
         self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: Tally | None = None
@@ -90,19 +92,16 @@ class Api:
         """
         url, tally = self.own(path), tally or Tally()
         for _ in range(MAX_LIMITS + 1):
-            await self._unblocked(tally)
             try:
-                answer = await self._send(url, None, {}, tally, method, body)
+                answer, is_limited = await self._asked(url, None, {}, tally, method, body)
             except Passing as why:
                 if not why.reached:
                     raise Failure(why.code, str(why)) from None
                 raise Unsure(why.code, str(why), is_over=why.is_over) from None
             except Endless as why:
                 raise Unsure(why.code, str(why), is_over=False) from None
-            wait = limit_wait(answer.status, answer.headers, answer.body)
-            if wait is None:
+            if not is_limited:
                 return accepted(answer)
-            self._pause(wait)
         raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; try again later")
 
     @property
@@ -128,28 +127,60 @@ class Api:
             url = httpx.URL(base.rstrip("/"))
         except httpx.InvalidURL:
             raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
-        return replace(self, base=url, quota=None, tells_ends=False, _paused_until=0.0, _blocked=None)
+        return Api(self.client, url, self.timeout, self.max_retries, self.sleep, has_secrets=self.has_secrets)
 
-    async def _patient(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
+    async def _patient(
+        self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally
+    ) -> tuple[Answer, bool]:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         async for attempt in stamina.retry_context(
             on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
         ):
             with attempt:
                 tally.retries += attempt.num > 1
-                await self._unblocked(tally)
-                try:
-                    return await self._send(url, params, {"if-none-match": etag} if etag else {}, tally)
-                except Passing as why:
-                    if why.wait is not None:
-                        self._pause(why.wait)
-                    raise
+                return await self._asked(url, params, {"if-none-match": etag} if etag else {}, tally)
         raise AssertionError("a retry loop ends by return or raise")
 
-    async def _send(
+    async def _asked(
         self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: Tally,
         method: str = "GET", body: object = None,
-    ) -> Answer:  # fmt: skip
+    ) -> tuple[Answer, bool]:  # fmt: skip
+        """One request when its turn has come, and whether a limit turned it away."""
+        async with self._turn(tally):
+            sent_after = self._pauses
+            try:
+                answer = await self._send(url, params, headers, tally, method, body)
+            except Passing as why:
+                if why.wait is not None:
+                    self._pause(why.wait)
+                elif sent_after == self._pauses:
+                    self._is_careful = False
+                raise
+            wait = limit_wait(answer.status, answer.headers, answer.body)
+            if sent_after == self._pauses:  # else it was under way when another was turned away
+                self._limits = 0 if wait is None else self._limits + 1
+                self._is_careful = False
+            if self._limits > MAX_LIMITS:
+                raise self._block(f"{self.base.host} keeps limiting requests; later runs go on from here")
+            if wait is not None:
+                self._pause(wait)
+            return answer, wait is not None
+
+    @asynccontextmanager
+    async def _turn(self, tally: Tally) -> AsyncIterator[None]:
+        """Waits for the end of a pause; then one asks alone until it was answered, and the others follow."""
+        await self._rested(tally)
+        if self._is_careful:
+            async with self._probe:
+                await self._rested(tally)  # who asked before may have been turned away again
+                if self._is_careful:
+                    yield
+                    return
+        yield
+
+    async def _send(
+        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: Tally, method: str, body: object
+    ) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):
             tally.requests += 1
             try:
@@ -188,21 +219,24 @@ class Api:
         """Stops every worker of this host: for a while, or (a long limit) until a later run."""
         until = self.now.add(seconds=int(wait + 0.999))
         if wait > MAX_PAUSE:
-            self._blocked = Failure(
-                "RATE_LIMITED",
-                f"{self.base.host} asks to wait until {until.to_datetime_string()} UTC; the next run goes on here",
-                until=until,
-            )
-            raise self._blocked
+            told = f"asks to wait until {until.to_datetime_string()} UTC; the next run goes on here"
+            raise self._block(f"{self.base.host} {told}", until)
         log.warning("%s asks to wait: all requests wait %.0f s", self.base.host, wait)
         self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + wait)
+        self._pauses, self._is_careful = self._pauses + 1, True
 
-    async def _unblocked(self, tally: Tally) -> None:
-        wait = self._paused_until - asyncio.get_running_loop().time()
-        if wait > 0 and not self._blocked:
-            tally.waited += wait
-            await self.sleep(wait)
-        if self._blocked:  # perhaps by another, meanwhile
+    def _block(self, message: str, until: DateTime | None = None) -> Failure:
+        self._blocked = Failure("RATE_LIMITED", message, until=until)
+        return self._blocked
+
+    async def _rested(self, tally: Tally) -> None:
+        slept_for = 0.0
+        while not self._blocked and self._paused_until > slept_for:  # another may have prolonged it meanwhile
+            slept_for = self._paused_until
+            if (wait := slept_for - asyncio.get_running_loop().time()) > 0:
+                tally.waited += wait
+                await self.sleep(wait)
+        if self._blocked:
             raise self._blocked
 
 

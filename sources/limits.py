@@ -3,6 +3,7 @@
 Three dialects are read as one: `x-ratelimit-*`, `ratelimit-*`, and `retry-after`. The time is always the server's.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -59,7 +60,7 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
-    if value.isdigit():
+    if re.fullmatch("[0-9]+", value):
         return min(float(value), MOST_WAIT)
     try:
         return max(0.0, (pendulum.instance(parsedate_to_datetime(value)) - server_time(headers)).total_seconds())

@@ -2,7 +2,7 @@
 
 import re
 
-from sources.record import Json, Oversized
+from sources.record import Oversized
 from sources.response import TooLarge
 
 __all__ = ["id_of", "stand_in"]
@@ -10,13 +10,12 @@ __all__ = ["id_of", "stand_in"]
 PART = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 
 
-def stand_in(why: TooLarge, position: int) -> Oversized:
-    """What a list of one says of it instead. Without an id it is known by where it stood."""
-    if not why.begun.lstrip().startswith(b"[") or why.answer.headers.get("x-per-page", "1") != "1":
-        raise why  # no list, or not of one
+def stand_in(why: TooLarge) -> Oversized:
+    """What a list of one says of it instead; where no record is to be seen, or not of one, the list fails."""
     id_ = id_of(why.begun)
-    known: Json = {"position": position} if id_ is None else {"id": id_}
-    return Oversized(known, f"too large by itself: {why}")
+    if id_ is None or not why.begun.lstrip().startswith(b"[") or why.answer.headers.get("x-per-page", "1") != "1":
+        raise why
+    return Oversized({"id": id_}, f"too large by itself: {why}")
 
 
 def id_of(begun: bytes) -> int | str | None:

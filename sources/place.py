@@ -48,7 +48,7 @@ class Place:
             except TooLarge as why:
                 if window.size > 1 or not self.is_own(why.answer.url.path):
                     raise
-                answer = replace(why.answer, data=[stand_in(why, window.start)])
+                answer = replace(why.answer, data=[stand_in(why)])
             return replace(page_of(self.api, answer, window.size, filters=self.filters), window=window)
 
         return ask
