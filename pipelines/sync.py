@@ -170,6 +170,9 @@ class Run:
         suspects = await self.work(_suspects, self.home, source, reading)
         if suspects:
             self.watch.at("settling")
+            if reading.open_failures:  # what stays broken shall not keep all behind it from being read
+                first = int(reading.turn * 0.618 % 1 * len(suspects))
+                suspects = [*suspects[first:], *suspects[:first]]
             await source.settle(reading, suspects)
             await intake.land()
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at

@@ -19,6 +19,7 @@ import httpx
 import stamina
 from pendulum import DateTime
 
+from sources.given_up import Endpoints
 from sources.limits import Quota, limit_wait, quota, server_time
 from sources.response import Answer, Endless, Failure, Passing, TooLarge, Unsure, accepted, answer_of, decoded
 
@@ -73,14 +74,21 @@ class Api:
     _limits: int = 0  # pauses in a row that began with a limit
     _is_careful: bool = False  # nothing was answered since the last pause
     _probe: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _endpoints: Endpoints = field(default_factory=Endpoints)
 
     async def get(
         self, path: str, params: Params | None = None, *, etag: str | None = None, tally: Tally | None = None
     ) -> Answer:
         url, tally = self.own(path), tally or Tally()
+        retries = self.max_retries if self._endpoints.admits(url.path) else 0
         for _ in range(MAX_LIMITS + 1):
-            answer, is_limited = await self._patient(url, params, etag, tally)
+            try:
+                answer, is_limited = await self._patient(url, params, etag, tally, retries)
+            except Passing as why:
+                self._endpoints.heard(url.path, why)
+                raise
             if not is_limited:
+                self._endpoints.heard(url.path)
                 return accepted(answer)
         raise self._block(f"{self.base.host} keeps limiting requests; later runs go on from here")
 
@@ -130,11 +138,11 @@ class Api:
         return Api(self.client, url, self.timeout, self.max_retries, self.sleep, has_secrets=self.has_secrets)
 
     async def _patient(
-        self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally
+        self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally, retries: int
     ) -> tuple[Answer, bool]:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         async for attempt in stamina.retry_context(
-            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
+            on=Passing, attempts=retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
         ):
             with attempt:
                 tally.retries += attempt.num > 1

@@ -105,7 +105,7 @@ def page_of(api: Api, answer: Answer, size: int, *, filters: bool = False) -> Pa
     trusted = api.tells_ends and not filters
     untold = not tells and (len(items) >= size or (bool(items) and not trusted))
     looked_at = headers.get("x-per-page", "")
-    given = int(looked_at) if looked_at.isdigit() else size if filters else 0
+    given = int(looked_at) if looked_at.isdecimal() else size if filters else 0
     return Page(items, bool(answer.next_link or headers.get("x-next-page")) or untold, answer, given)
 
 

@@ -16,6 +16,7 @@ from pendulum import DateTime
 
 from sources import cursor as cursors
 from sources.cursor import BadCursor, Cursor
+from sources.given_up import GivenUp
 from sources.http import Api, Failure, Tally
 from sources.record import Json, Row, Table, Unreadable, fingerprint
 
@@ -158,6 +159,10 @@ class Reading:
         tally.lag_seconds = min((age for age in (tally.lag_seconds, *ages) if age is not None), default=None)
 
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
+        if isinstance(failure, GivenUp):  # an endpoint, not each of its records
+            surface = failure.endpoint
+            if any((each.scope, each.surface) == (scope, surface) for each in self.problems):
+                return
         log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
         self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
 
