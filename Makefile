@@ -1,11 +1,13 @@
-.PHONY: check format test long bench demo
+.PHONY: check format test long storm bench demo
 PYTHON ?= python
+SEED ?= 1
 
 check:          ## exactly what CI runs
 	ruff format --check .
 	ruff check .
 	mypy
-	pytest -n 2 --dist worksteal
+	pytest
+	pytest -m ci
 
 format:
 	ruff format .
@@ -15,7 +17,10 @@ test:
 	pytest
 
 long:           ## random histories and kill loops at length (half an hour)
-	EARSHOT_LONG=1 pytest -n 2 --dist worksteal
+	EARSHOT_LONG=1 pytest -m 'ci or not ci'
+
+storm:          ## a million random operations, a thousand kills -9 (an hour); SEED=2 for another
+	$(PYTHON) -m tests.storm --operations 1000000 --kills 1000 --workers 2 --seed $(SEED)
 
 bench:          ## ratios to a floor measured in the same run
 	$(PYTHON) -m bench

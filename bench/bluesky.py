@@ -21,6 +21,7 @@ MAX_RATIO = 2.5
 MAX_UNCHANGED_SECONDS = 3.0
 MAX_RSS_MB = 400
 LISTED = 25  # profiles in one answer
+PAGE = 99  # of a hundred, one comes twice
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,12 @@ class Size:
     latency: float = 0.02
     many: int = 5_000
     long: int = 10_000
+    busy: int = 350  # posts within a day
     repeats: int = 3
 
 
 FULL = Size()
-QUICK = Size(accounts=30, posts=5, latency=0.0, many=60, long=300, repeats=1)
+QUICK = Size(accounts=30, posts=5, latency=0.0, many=60, long=300, busy=150, repeats=1)
 
 
 def measure(quick: bool) -> Outcome:
@@ -42,10 +44,11 @@ def measure(quick: bool) -> Outcome:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="earshot-bench-")))
         usual = stack.enter_context(_world(size.accounts, size.posts, size.latency))
-        short, long = (stack.enter_context(_world(1, posts, 0.0)) for posts in (10, size.long))
+        short, long = (stack.enter_context(_world(1, posts, 0.0, days=1000)) for posts in (10, size.long))
+        busy = stack.enter_context(_world(1, size.busy, 0.0, days=1))
         many = stack.enter_context(_world(size.many, 3, 0.0))
         lines, differing = _compare(folder, usual, size)
-        lines += _long(folder, short, long, size) + _many(folder, many, size)
+        lines += _long(folder, short, long, busy, size) + _many(folder, many, size)
     about = (
         f"{size.accounts} accounts x {size.posts} posts, {size.latency * 1000:.0f} ms latency;"
         f" median of {size.repeats}"
@@ -78,11 +81,12 @@ def _compare(folder: Path, world: World, size: Size) -> tuple[list[Line], list[s
     ], differing
 
 
-def _long(folder: Path, short: World, long: World, size: Size) -> list[Line]:
-    """An account's history must cost nothing while it is silent."""
+def _long(folder: Path, short: World, long: World, busy: World, size: Size) -> list[Line]:
+    """An account's history must cost nothing while it is silent; what it said within the overlap is looked at."""
     say(f"an account with {size.long:,} posts")
     lines = []
-    for name, world in (("10 posts", short), (f"{size.long:,} posts", long)):
+    named = (("10 posts", short), (f"{size.long:,} posts", long), (f"{size.busy:,} posts a day", busy))
+    for name, world in named:
         ours = _ours(folder / name, world, 1)
         ours.run()
         lines.append(line(f"1 account, {name}", [ours.run() for _ in range(size.repeats)], show_files=True))
@@ -104,9 +108,9 @@ def _targets(lines: Sequence[Line], differing: Sequence[str], size: Size, quick:
     def timed(is_met: bool) -> bool | None:
         return None if quick else is_met
 
-    _, first, unchanged, probed, changed, short, long, many, again = lines
+    _, first, unchanged, probed, changed, short, long, busy, many, again = lines
     assert first.ratio
-    quiet = (unchanged, probed, short, long, again)
+    quiet = (unchanged, probed, short, long, busy, again)
     packages = max(each.packages or 0 for each in quiet)
     peak = max(each.rss_mb for each in lines[1:])
     most = -(-size.accounts // LISTED)
@@ -124,20 +128,22 @@ def _targets(lines: Sequence[Line], differing: Sequence[str], size: Size, quick:
         Target("20 changes: one request an account", f"{changed.requests}", changed.requests <= size.accounts),
         Target(f"{size.long:,} posts: an unchanged poll as with 10", f"{long.requests} and {short.requests}",
                long.requests <= short.requests),
+        Target(f"{size.busy:,} posts within a day: an unchanged poll asks for their pages", f"{busy.requests}",
+               busy.requests <= size.busy // PAGE + 1),
         Target(f"{size.many:,} accounts: one conditional request each", f"{again.requests}",
                many.requests >= size.many and again.requests <= size.many),
         Target("peak memory at most 400 MB", f"{peak:.0f} MB", timed(peak <= MAX_RSS_MB)),
     ]  # fmt: skip
 
 
-def _world(accounts: int, posts: int, latency: float) -> World:
-    return World(service="bluesky", accounts=accounts, posts=posts, latency=latency)  # type: ignore[arg-type]
+def _world(accounts: int, posts: int, latency: float, days: int = 60) -> World:
+    return World(service="bluesky", accounts=accounts, posts=posts, days=days, latency=latency)  # type: ignore[arg-type]
 
 
 def _ours(folder: Path, world: World, accounts: int) -> Earshot:
     names = [f"person-{n:04}.bsky.social" for n in range(accounts)]
     config = (
-        f"directory_url = {json.dumps(world.url + '/plc')}\ninitial_lookback_hours = 2400\nmax_pages_per_actor = 200\n"
+        f"directory_url = {json.dumps(world.url + '/plc')}\ninitial_lookback_hours = 24100\nmax_pages_per_actor = 200\n"
     )
     return Earshot(folder, world, "bluesky", f"{config}actors = {json.dumps(names)}")
 

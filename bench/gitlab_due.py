@@ -12,8 +12,9 @@ from typing import Any, cast
 
 import duckdb
 
-from pipelines import mirror, models, sync
+from pipelines import mirror, models
 from pipelines.settings import landed_tables
+from pipelines.suspects import suspects
 from pipelines.warehouse import Home
 from sources.gitlab import Gitlab, GitlabConfig
 from sources.reading import Reading
@@ -49,7 +50,7 @@ def main() -> None:
     took = []
     for _ in range(7):
         started = time.perf_counter()
-        due = sync._suspects(home, source, reading)
+        due = suspects(home, source, reading)
         took.append(time.perf_counter() - started)
     print(json.dumps({"seconds": statistics.median(took), "due": len(due)}))
 

@@ -1,7 +1,7 @@
 """Search: the index kept up to date, asked in one process and by a cold command, by words and by meaning; and how much
 of a small set of questions over the demo story it answers.
 
-Without `earshot[semantic]` there is nothing to compare by meaning with: those targets are told as not judged.
+Without the extra `[semantic]` there is nothing to compare by meaning with: those targets are told as not judged.
 """
 
 import json
@@ -21,7 +21,7 @@ TARGETS = {  # what: (limit in seconds, how it is told)
     "semantic": (0.300, "first semantic query, the model loaded: at most 300 ms"),
 }
 COLD = 0.4
-INSTALLED = "not installed: earshot[semantic]"
+INSTALLED = "not installed: the extra [semantic]"
 
 
 def measure(quick: bool) -> Outcome:

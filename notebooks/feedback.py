@@ -38,21 +38,28 @@ def _(bounds, chosen, look, mo):
     author = chosen.pick("author", names("author"), "everybody")
     span = chosen.pick("period", look.PERIODS, first="6 months")
     colour = chosen.pick("colour", ["source", "kind"], first="source")
-    mo.hstack([source, scope, author, span, colour], justify="start", gap=1.5, wrap=True)
-    return author, colour, scope, source, span
+    bots = chosen.bots()
+    mo.hstack([source, scope, author, span, colour, bots], justify="start", gap=1.5, wrap=True)
+    return author, bots, colour, scope, source, span
 
 
 @app.cell
-def _(author, bounds, look, scope, source, span):
+def _(author, bots, bounds, look, scope, source, span):
     period = look.period(bounds, span.value)
-    filters = {"since": period.since, "source": source.value, "scope": scope.value, "author": author.value}
+    only = {"since": period.since, "source": source.value, "scope": scope.value, "author": author.value}
+    filters = {**only, "bots": bots.value}
     SAID = """
     WITH said AS (
         SELECT * FROM feedback.comments
         WHERE NOT is_system AND created_at >= $since AND ($source IS NULL OR source = $source)
             AND ($scope IS NULL OR scope_name = $scope) AND ($author IS NULL OR author = $author)
+            AND ($bots OR NOT is_bot)
     ),
-    discussed AS (SELECT * FROM feedback.threads WHERE thread_id IN (SELECT thread_id FROM said))
+    discussed AS (
+        SELECT thread.*, parent.title FROM feedback.threads AS thread
+        LEFT JOIN feedback.parents AS parent ON parent.parent_key = thread.parent_key
+        WHERE thread_id IN (SELECT thread_id FROM said)
+    )
     """
     numbers = look.ask(f"""{SAID}
     SELECT
@@ -61,7 +68,7 @@ def _(author, bounds, look, scope, source, span):
         (SELECT count(*) FROM discussed WHERE waiting_on = 'maintainers') AS "wait for maintainers"
     FROM said
     """, **filters)[0]  # fmt: skip
-    return SAID, filters, numbers, period
+    return SAID, filters, numbers, only, period
 
 
 @app.cell
@@ -106,10 +113,11 @@ def _(SAID, filters, look, mo, numbers):
     ORDER BY sum(count(*)) OVER (PARTITION BY waiting_on) DESC, person LIMIT 12
     """, **filters)  # fmt: skip
     waiting = look.ask(f"""{WAITING}
-    SELECT who, waiting_on AS "waits for", since, words AS "with these words", url
-    FROM waiting ORDER BY since LIMIT 10
+    SELECT since, who, waiting.waiting_on AS "waits for",
+        discussed.source, scope_name, parent_number, title, opening_words, words AS "with these words", waiting.url
+    FROM waiting INNER JOIN discussed USING (thread_id) ORDER BY since LIMIT 10
     """, **filters)  # fmt: skip
-    longest = look.table("Who waits longest, for whom", waiting, "with these words", "Nobody waits.")
+    longest = look.table("Who waits longest, for whom", look.discussions(waiting), "discussion", "Nobody waits.")
     whose = look.ranked(turns, "person", "Whose turn it is", "open discussions", ("people waiting",))
     look.beside(whose if turns else "", longest, (1, 1.3))
     return turns, waiting
@@ -121,35 +129,39 @@ def _(SAID, filters, look, mo, numbers):
     active = look.ask(f"""{SAID},
     busiest AS (
         SELECT thread_id, count(*) AS said, count(DISTINCT author) AS people, max(created_at) AS "last"
-        FROM said WHERE thread_id IN (SELECT thread_id FROM feedback.threads)
-        GROUP BY thread_id ORDER BY said DESC, "last" DESC LIMIT 8
+        FROM said GROUP BY thread_id
     )
-    SELECT busiest.said, busiest.people, busiest."last", threads.scope_name AS "where",
-        threads.waiting_on AS "whose turn", threads.opening_words AS "it began with", threads.url
-    FROM busiest INNER JOIN feedback.threads AS threads ON threads.thread_id = busiest.thread_id
-    ORDER BY busiest.said DESC, busiest."last" DESC
+    SELECT busiest.said, people, "last", waiting_on AS "whose turn",
+        source, scope_name, parent_number, title, opening_words, url
+    FROM busiest INNER JOIN discussed USING (thread_id)
+    ORDER BY busiest.said DESC, "last" DESC LIMIT 8
     """, **filters)  # fmt: skip
-    mo.Html(look.table("Most active discussions", active, "it began with"))
+    mo.Html(look.table("Most active discussions", look.discussions(active), "discussion"))
     return (active,)
 
 
 @app.cell
-def _(mo, numbers):
+def _(chosen, mo, numbers):
     mo.stop(not numbers["things said"])
-    needle = mo.ui.text(placeholder="a word, or a few as they were written", label="Find", full_width=True)
+    needle = chosen.words("find", 'token rotation, "a phrase", the beginning of a word: tok*')
     needle
     return (needle,)
 
 
 @app.cell
-def _(SAID, filters, look, mo, needle):
-    found = look.ask(f"""{SAID}
-    SELECT created_at AS said, source, author AS "by", scope_name AS "where",
-        coalesce(title || ': ', '') || body AS words, url
-    FROM said WHERE contains(lower(body), lower($needle)) OR contains(lower(title), lower($needle))
-    ORDER BY created_at DESC LIMIT 25
-    """, **filters, needle=needle.value.strip())  # fmt: skip
-    mo.Html(look.table("Newest first", found, "words", "Nobody said that."))
+def _(SAID, filters, look, mo, needle, numbers, only):
+    mo.stop(not numbers["things said"])
+    if _words := needle.value.strip():
+        found, _none = look.find(_words, **only)
+        _table = look.table("The best first", found, "discussion", _none)
+    else:
+        found = look.ask(f"""{SAID}
+        SELECT created_at AS said, source, author AS "by", nullif(scope_name, author) AS "where",
+            coalesce(title || ': ', '') || body AS words, url
+        FROM said ORDER BY created_at DESC LIMIT 25
+        """, **filters)  # fmt: skip
+        _table = look.table("Newest first", found, "words")
+    mo.Html(_table)
     return (found,)
 
 

@@ -53,15 +53,16 @@ def _(EVERY, control, held, interval, look, mo):
         "new rows": told["rows"],
         "things to look at": len(troubles),
     }
+    SENTENCES = ("to do", "in words")
     verdict = [{"what": each.code, "to do": each.hint, "in words": each.message} for each in troubles]
     mo.vstack(
         [
             look.numbers("health", numbers),
-            mo.Html(look.table("What is wrong", verdict, otherwise="Nothing: fresh, whole and quick.")),
+            mo.Html(look.table("What is wrong", verdict, "", "Nothing: fresh, whole and quick.", whole=SENTENCES)),
         ],
         gap=1.5,
     )
-    return
+    return (SENTENCES,)
 
 
 @app.cell
@@ -96,27 +97,28 @@ def _(control, held, look, mo):
     GROUP BY source, scope ORDER BY n DESC LIMIT 12
     """)
     COMPLETE = """
-    SELECT source, scope_name AS "where", count(*) AS counted, sum(remote_count) AS "comments there",
-        sum(held_count) AS "comments here",
+    SELECT source, scope_name AS "where", count(*) AS counted, sum(remote_count) AS there, sum(held_count) AS here,
         count(*) FILTER (WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE) AS incomplete
     FROM ops.completeness GROUP BY source, scope_name ORDER BY incomplete DESC, counted DESC LIMIT 12
     """
     whole = look.ask(COMPLETE) if held.published else []
     late = look.ranked(lags, "scope", "How late we heard", "minutes from said to seen, of each place's last news")
-    counts = look.table("Is all of it here? By the source's own counts", whole, otherwise="Nothing was counted yet.")
+    counts = look.table(
+        "Is all of it here? Comments by the source's own counts", whole, otherwise="Nothing was counted yet."
+    )
     look.beside(late if lags else "", counts)
     return lags, whole
 
 
 @app.cell
-def _(control, look, mo):
+def _(SENTENCES, control, look, mo):
     mo.stop(isinstance(control, look.Nothing))
     failures = [
-        {"source": row["source"], "where": row["scope_name"], "list": row["surface"], "what": row["code"],
-         "tried": row["attempts"], "to do": look.remedy(row), "in words": row["message"]}
+        {"where": row["scope_name"], "list": row["surface"], "what": row["code"], "to do": look.remedy(row),
+         "in words": row["message"]}
         for row in control.failures
     ]  # fmt: skip
-    mo.Html(look.table("What fails", failures, otherwise="Nothing fails."))
+    mo.Html(look.table("What fails", failures, "", "Nothing fails.", whole=SENTENCES))
     return (failures,)
 
 

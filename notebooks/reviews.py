@@ -31,18 +31,22 @@ def _(bounds, chosen, look, mo):
     places = look.ask("SELECT scope_name FROM feedback.diff_notes GROUP BY 1 ORDER BY count(*) DESC LIMIT 500")
     scope = chosen.pick("place", [row["scope_name"] for row in places], "all")
     span = chosen.pick("period", look.PERIODS, first="6 months")
-    mo.hstack([scope, span], justify="start", gap=1.5)
-    return scope, span
+    bots = chosen.bots()
+    mo.hstack([scope, span, bots], justify="start", gap=1.5, wrap=True)
+    return bots, scope, span
 
 
 @app.cell
-def _(bounds, look, scope, span):
-    filters = {"since": look.period(bounds, span.value).since, "scope": scope.value, "until": bounds.until}
+def _(bots, bounds, look, scope, span):
+    _since = look.period(bounds, span.value).since
+    filters = {"since": _since, "scope": scope.value, "until": bounds.until, "bots": bots.value}
     # GitHub does not tell when a thread was resolved; on either forge nothing is open on what was merged or closed
     REVIEWS = """
-    WITH notes AS (
+    WITH hidden AS (SELECT DISTINCT author FROM feedback.comments WHERE is_bot AND author IS NOT NULL AND NOT $bots),
+    notes AS (
         SELECT * FROM feedback.diff_notes
         WHERE created_at >= $since AND created_at <= $until AND ($scope IS NULL OR scope_name = $scope)
+            AND coalesce(author, '') NOT IN (SELECT author FROM hidden)
     ),
     answers AS (
         SELECT thread.thread_id, min(said.created_at) AS answered_at
@@ -52,12 +56,13 @@ def _(bounds, look, scope, span):
         GROUP BY thread.thread_id
     ),
     threads AS (
-        SELECT thread.*, answered_at, least(resolved_at, parent.merged_at, parent.closed_at) AS settled_at
+        SELECT thread.*, parent.title, answered_at, least(resolved_at, parent.merged_at, parent.closed_at) AS settled_at
         FROM feedback.threads AS thread
         LEFT JOIN answers ON answers.thread_id = thread.thread_id
         LEFT JOIN staging.gitlab_resolutions AS resolution ON resolution.thread_id = thread.thread_id
         LEFT JOIN feedback.parents AS parent ON parent.parent_key = thread.parent_key
         WHERE thread.is_resolvable AND thread.opened_at >= $since AND ($scope IS NULL OR thread.scope_name = $scope)
+            AND coalesce(opener, '') NOT IN (SELECT author FROM hidden)
     )
     """
     WAS_OPEN = "settled_at IS NULL OR settled_at >= opened_at"  # not said on what was closed already
@@ -119,11 +124,12 @@ def _(REVIEWS, filters, look, mo, numbers):
     FROM threads WHERE waiting_on IS NOT NULL GROUP BY ALL
     """, **filters)  # fmt: skip
     oldest = look.ask(f"""{REVIEWS}
-    SELECT last_at AS since, waiting_on AS "whose turn", scope_name AS "where", last_words AS "said last", url
+    SELECT last_at AS since, waiting_on AS "whose turn",
+        source, scope_name, parent_number, title, opening_words, last_words AS "said last", url
     FROM threads WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 7
     """, **filters)  # fmt: skip
     age = look.spread(ages, "Unresolved, by age", "share of each forge's open threads, since the last word")
-    longest = look.table("Open longest", oldest, "said last", "Nothing is open.")
+    longest = look.table("Open longest", look.discussions(oldest), "discussion", "Nothing is open.")
     look.beside(age if ages else "", longest)
     return ages, oldest
 

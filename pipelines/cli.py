@@ -19,6 +19,7 @@ COMMANDS = {
     "count": "pipelines.ask.count:count",
     "search": "pipelines.ask.search:search",
     "status": "pipelines.ask.status:status",
+    "quarantine": "pipelines.ask.quarantine:quarantine",
     "ack": "pipelines.ask.ack:ack",
     "reply": "pipelines.ask.reply:reply",
     "watch": "pipelines.ask.follow:watch",

@@ -13,7 +13,9 @@ import pendulum
 from pipelines.destinations.control import Control
 from pipelines.warehouse import Home
 
-__all__ = ["TABLES", "dicts", "now", "writing"]
+__all__ = ["TABLES", "UNHEARD", "dicts", "now", "writing"]
+
+UNHEARD = 900  # seconds after which an answer of ours should have been read again
 
 TABLES = {
     "acknowledgements": "consumer TEXT NOT NULL, event_key TEXT NOT NULL, processed_at TEXT NOT NULL,"
@@ -28,6 +30,8 @@ TABLES = {
     "lifecycle": "parent_key TEXT PRIMARY KEY, state TEXT NOT NULL, since_at TEXT NOT NULL, actionable_from TEXT,"
     " revision BIGINT NOT NULL",
     "links": "issue_key TEXT PRIMARY KEY, change_key TEXT NOT NULL, linked_at TEXT NOT NULL",
+    # all of these came back from a copy that may not know what was decided since `as_of`
+    "restorations": "restored_at TEXT PRIMARY KEY, as_of TEXT NOT NULL",
 }
 
 

@@ -6,16 +6,17 @@ with the attempt that is about to be made, before the first byte goes out; and w
 clear end begins by looking: one page of what was said since it was tried. Only an attempt that cannot
 take effect any more (the service has answered, or twice as long has passed as we wait for one) is made again.
 
-Two processes with one token: a lock on the token, which the kernel drops with its holder, lets one of them go first;
-the other then finds what the first has done. The same token with other words or for another place is refused: it would
-hide one of two answers. Clocks: what was planned has our time, what was said the server's; how far they differ is known
-from the last run, and where the server's `Date` shows something else, it is looked again.
+Two processes with one token, or for one command: a lock on it, which the kernel drops with its holder, lets one of them
+go first; the other then finds what the first has done. The same token with other words or for another place is refused:
+it would hide one of two answers. Clocks: what was planned has our time, what was said the server's; how far they differ
+is known from the last run, and where the server's `Date` shows something else, it is looked again.
 """
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import pendulum
@@ -33,6 +34,7 @@ from sources.record import instant
 __all__ = ["Sent", "check", "deliver", "worded"]
 
 OVERLAP = 120  # seconds
+BEGINNING = pendulum.datetime(2000, 1, 1)
 SKEW = 60  # seconds: clocks that differ by more from what was thought are minded
 TRIES = 3
 
@@ -62,12 +64,20 @@ def worded(letter: Letter) -> str:
 
 
 async def deliver(
-    home: Home, connected: Writable, letter: Letter, *, timeout: float, told: Callable[[str], None] = lambda _: None
-) -> Sent:
-    """Says it, unless it was said; `told` hears what is waited for."""
+    home: Home, connected: Writable, letter: Letter, *, timeout: float, told: Callable[[str], None] = lambda _: None,
+    once: Callable[[Letter], Letter] | None = None,
+) -> Sent:  # fmt: skip
+    """Says it, unless it was said; `told` hears what is waited for. `once`: looks whether something else was said to
+    the same command, while nobody else can answer it.
+    """
     answering: Answering = connected.source.answers
     check(letter, answering)
-    async with outbox.alone(home, letter.token, patience=8 * timeout + 30, told=told):
+    async with AsyncExitStack() as held:
+        alone = partial(outbox.alone, home, patience=8 * timeout + 30, told=told)
+        if letter.command_key:  # a space: no token is called so
+            await held.enter_async_context(alone(f"command {letter.command_key}"))
+        letter = once(letter) if once else letter
+        await held.enter_async_context(alone(letter.token))  # left together: the kernel drops both with the first
         row = outbox.planned(home, letter)
         letter = replace(letter, thread=row["thread"])
         is_new = row["status"] not in ("posted", "observed")
@@ -149,7 +159,8 @@ class _Delivery:
         return await self._found(row)
 
     async def _found(self, row: dict[str, Any]) -> Said | None:
-        since = instant(row["unsure_from"] or row["planned_at"]).subtract(seconds=OVERLAP)
+        since = instant(row["unsure_from"] or row["planned_at"])
+        since = BEGINNING if since > pendulum.now("UTC") else since.subtract(seconds=OVERLAP)  # a wrong clock's
         ahead = self.api.ahead if self.api.ahead is not None else clock_ahead(self.home, self.letter.source)
         look = await self._look(since.subtract(seconds=round(ahead)))
         if abs((self.api.ahead or 0) - ahead) > SKEW and not _carrying(look, self.letter.token):

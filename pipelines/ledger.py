@@ -8,25 +8,29 @@ import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
 import pendulum
 
+from pipelines import skips
 from pipelines.costs import by_scope, gathered
 from sources.http import Tally
 from sources.limits import Quota
-from sources.reading import Problem, Quarantined
-from sources.record import json_bytes
+from sources.reading import Problem
+from sources.record import has_passed, instant
 
 if TYPE_CHECKING:
     from pipelines.warehouse import Home
 
-__all__ = ["MIRRORED", "Ledger", "clock_ahead"]
+__all__ = ["LONG_AGO", "MIRRORED", "Ledger", "clock_ahead"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
 HEARTBEAT = 5.0  # seconds
+SILENT = timedelta(seconds=24 * HEARTBEAT)
+LONG_AGO = "1970-01-01T00:00:00Z"
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -50,7 +54,7 @@ CREATE TABLE IF NOT EXISTS failures (
 CREATE TABLE IF NOT EXISTS quarantine (
     source TEXT NOT NULL, key TEXT NOT NULL, scope TEXT NOT NULL, surface TEXT NOT NULL, reason TEXT NOT NULL,
     raw TEXT NOT NULL, first_at TEXT NOT NULL, last_at TEXT NOT NULL, attempts INTEGER NOT NULL, retry_at TEXT NOT NULL,
-    resolved_at TEXT, PRIMARY KEY (source, key)
+    resolved_at TEXT, parent_key TEXT, let_be_at TEXT, PRIMARY KEY (source, key)
 );
 CREATE TABLE IF NOT EXISTS scopes (
     source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL, last_read_at TEXT NOT NULL,
@@ -58,6 +62,10 @@ CREATE TABLE IF NOT EXISTS scopes (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
+ADDED = {
+    "runs": {"pid": "INTEGER", "heartbeat_at": "TEXT", "detail": "TEXT"},
+    "quarantine": {"parent_key": "TEXT", "let_be_at": "TEXT"},
+}
 
 
 @dataclass
@@ -72,7 +80,7 @@ class Ledger:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
-            connection.executescript(SCHEMA)
+            connection.executescript(SCHEMA + skips.SCHEMA)
             _add_columns(connection)
             yield cls(connection)
         finally:
@@ -80,9 +88,9 @@ class Ledger:
 
     def begin(self, mode: str, sources: Iterable[str], **columns: object) -> int:
         """A new run. A run still called running whose process is gone was killed."""
-        silent = pendulum.now("UTC").subtract(seconds=int(HEARTBEAT * 24)).to_iso8601_string()
+        now = pendulum.now("UTC")
         for row in self.connection.execute("SELECT * FROM runs WHERE status = 'running'").fetchall():
-            if row["pid"] is None or row["heartbeat_at"] < silent or not _is_alive(row["pid"]):
+            if row["pid"] is None or has_passed(instant(row["heartbeat_at"]), SILENT, now) or not _is_alive(row["pid"]):
                 self.note(row["run_id"], status="killed", finished_at=_now())
         cursor = self.connection.execute(
             "INSERT INTO runs (started_at, heartbeat_at, status, mode, sources, pid)"
@@ -93,6 +101,15 @@ class Ledger:
         if columns:
             self.note(cursor.lastrowid, **columns)
         return cursor.lastrowid
+
+    def third_last(self, run_id: int, source: str) -> int:
+        """The first of the three runs before this one that read the source by its lists; this one, if none did."""
+        query = (
+            "SELECT run_id FROM runs WHERE run_id < ? AND instr(sources, ?) AND mode NOT IN ('surgical', 'preflight')"
+            " ORDER BY run_id DESC LIMIT 3"
+        )
+        found = self.connection.execute(query, (run_id, f'"{source}"')).fetchall()
+        return int(found[-1]["run_id"]) if found else run_id
 
     def begun(self, run_id: int) -> str:
         row = self.connection.execute("SELECT started_at FROM runs WHERE run_id = ?", (run_id,)).fetchone()
@@ -198,36 +215,6 @@ class Ledger:
             "SELECT * FROM failures WHERE source = ? AND resolved_at IS NULL", (source,)
         ).fetchall()
 
-    def keep_raw(self, source: str, records: Iterable[Quarantined]) -> None:
-        """Before any cursor passes them. Every failed attempt doubles the wait for the next, up to a day."""
-        now = pendulum.now("UTC")
-        for record in records:
-            self.connection.execute(
-                "INSERT INTO quarantine"
-                " VALUES (:source, :key, :scope, :surface, :reason, :raw, :now, :now, 1, :soon, NULL)"
-                " ON CONFLICT (source, key) DO UPDATE SET reason = excluded.reason, raw = excluded.raw,"
-                " last_at = excluded.last_at, attempts = attempts + 1, resolved_at = NULL,"
-                " retry_at = strftime('%Y-%m-%dT%H:%M:%SZ', excluded.last_at,"
-                " min(86400, 300 * (1 << min(attempts, 9))) || ' seconds')",
-                {
-                    "source": source, "key": record.key, "scope": record.scope, "surface": record.surface,
-                    "reason": record.reason, "raw": json_bytes(record.raw).decode(),
-                    "now": now.to_iso8601_string(), "soon": now.add(minutes=5).to_iso8601_string(),
-                },
-            )  # fmt: skip
-
-    def quarantined(self, source: str, *, due: bool = False) -> list[sqlite3.Row]:
-        return self.connection.execute(
-            "SELECT * FROM quarantine WHERE source = ? AND resolved_at IS NULL AND (NOT ? OR retry_at <= ?)",
-            (source, due, _now()),
-        ).fetchall()
-
-    def heal(self, source: str, keys: Iterable[str]) -> None:
-        self.connection.executemany(
-            "UPDATE quarantine SET resolved_at = ? WHERE source = ? AND key = ?",
-            [(_now(), source, key) for key in keys],
-        )
-
     def fact(self, name: str) -> str | None:
         row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return str(row["value"]) if row else None
@@ -237,6 +224,16 @@ class Ledger:
         until = quota.reset_at and quota.reset_at.to_iso8601_string()
         told = {"remaining": quota.remaining, "limit": quota.limit, "reset_at": until, "told_at": _now()}
         self.learn(f"quota {source}", orjson.dumps(told).decode())
+
+    def look_again(self, sources: Iterable[str] = ()) -> None:
+        """Nothing that was looked for counts as looked for: whoever remembers that it was may know of rows or words
+        that are not there any more. Of `sources` it is known that they were read."""
+        swept = self.connection.execute("SELECT name FROM facts WHERE name LIKE 'swept %'").fetchall()
+        for name in {*(row["name"] for row in swept), *(f"swept {source}" for source in sources)}:
+            self.learn(name, LONG_AGO)
+        self.connection.execute("DELETE FROM facts WHERE name LIKE 'due %'")
+        self.learn("undocumented", "restored")
+        self.learn("unembedded", "restored")
 
     def learn(self, name: str, value: str) -> None:
         self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
@@ -255,10 +252,11 @@ def clock_ahead(home: "Home", source: str) -> float:
 
 def _add_columns(connection: sqlite3.Connection) -> None:
     """Ledgers of earlier versions have fewer columns."""
-    known = {row["name"] for row in connection.execute("PRAGMA table_info(runs)")}
-    for name, kind in (("pid", "INTEGER"), ("heartbeat_at", "TEXT"), ("detail", "TEXT")):
-        if name not in known:
-            connection.execute(f"ALTER TABLE runs ADD COLUMN {name} {kind}")
+    for table, columns in ADDED.items():
+        known = {row["name"] for row in connection.execute(f"PRAGMA table_info({table})")}
+        for name, kind in columns.items():
+            if name not in known:
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
 
 
 def _is_alive(pid: int) -> bool:

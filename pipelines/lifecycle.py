@@ -1,29 +1,39 @@
 """What somebody follows: watched, blocked (only commands count), and closed or merged, which is for good.
 
 A watched change that a run finds closed or merged stays so here when it is reopened upstream: closing was the signal to
-stop. `resume` takes it up again, with what was said shortly before; older words were meant for whoever stopped. What
-nobody watches has no row, and counts while it is open.
+stop. So it is when it was closed and reopened between two runs, where the service tells of that: what it tells bears
+its own clock, and so does `since_at`. `resume` takes it up again, with what was said shortly before; older words were
+meant for whoever stopped. What nobody watches has no row, and counts while it is open.
 """
 
 import time
+from dataclasses import dataclass
 from typing import Literal
 
 import duckdb
+import pendulum
 from pendulum import DateTime
 
 from pipelines import control
+from pipelines.ledger import clock_ahead
 from pipelines.warehouse import Home
 from sources.record import fingerprint
 
-__all__ = ["NOTHING", "State", "decided", "forget", "link", "put", "settle", "state_of", "unlink"]
+__all__ = ["NOTHING", "Settled", "State", "decided", "forget", "link", "put", "settle", "state_of", "unlink"]
 
 NOTHING = fingerprint([], [], [])  # decided
 State = Literal["watched", "blocked", "closed", "merged"]
 
 OVER = """
-SELECT life.parent_key, parent.state FROM ops.lifecycle AS life
+SELECT life.parent_key, parent.state, parent.state IN ('closed', 'merged') AS is_still FROM ops.lifecycle AS life
 INNER JOIN feedback.parents AS parent ON parent.parent_key = life.parent_key
-WHERE life.state IN ('watched', 'blocked') AND parent.state IN ('closed', 'merged')
+WHERE life.state IN ('watched', 'blocked') AND (
+    parent.state IN ('closed', 'merged')
+    OR EXISTS (
+        SELECT 1 FROM feedback.state_changes AS change
+        WHERE change.parent_key = life.parent_key AND change.state = 'closed' AND change.created_at > life.since_at
+    )
+)
 """
 PUT = """
 INSERT INTO lifecycle VALUES (?, ?, ?, ?, ?) ON CONFLICT (parent_key) DO UPDATE SET
@@ -35,23 +45,34 @@ INSERT INTO links VALUES (?, ?, ?) ON CONFLICT (issue_key) DO UPDATE SET change_
 """
 
 
-def settle(connection: duckdb.DuckDBPyConnection, home: Home) -> int:
-    """What was found closed or merged, and how many. It is not actionable for that already: nothing is built again."""
+@dataclass(frozen=True)
+class Settled:
+    """What a run found closed or merged."""
+
+    found: int
+    reopened: int  # of these, are open again: what was built of their words counts them still
+
+
+def settle(connection: duckdb.DuckDBPyConnection, home: Home) -> Settled:
+    """What is closed or merged is not actionable for that already: nothing of it is built again."""
     over = connection.execute(OVER).fetchall()
     if over:
         with control.writing(home) as decided:
-            for key, state in over:
+            for key, state, is_still in over:
                 settled = "UPDATE lifecycle SET state = ?, since_at = ? WHERE parent_key = ?"
-                decided.rows(settled, [state, control.now(), key])
-    return len(over)
+                decided.rows(settled, [state if is_still else "closed", control.now(), key])
+    return Settled(len(over), sum(not is_still for _, _, is_still in over))
 
 
-def put(home: Home, key: str, state: State, *, since: DateTime | None = None) -> None:
-    """`since`: what was said before is over and done with."""
+def put(home: Home, key: str, state: State, *, since: DateTime | None = None, at: DateTime | None = None) -> None:
+    """`since`: what was said before is over and done with. `at`: now, by the service's clock, if that is known."""
+    ahead = 0.0 if at else clock_ahead(home, key.partition(":")[0])
+    at = at or pendulum.now("UTC").subtract(microseconds=round(ahead * 1e6))
     with control.writing(home) as decided:
         # what is forgotten and decided again must not look like what was there before
         revision = time.time_ns() // 1000
-        decided.rows(PUT, [key, state, control.now(), since and since.to_iso8601_string(), revision])
+        values = [key, state, at.to_iso8601_string(), since and since.to_iso8601_string(), revision]
+        decided.rows(PUT, values)
 
 
 def forget(home: Home, key: str) -> bool:

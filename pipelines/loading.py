@@ -3,6 +3,7 @@
 import gc
 import logging
 import os
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,7 @@ os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
 os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
 os.environ.setdefault("NORMALIZE__PARQUET_NORMALIZER__ADD_DLT_LOAD_ID", "true")
 os.environ.setdefault("LOAD__TRUNCATE_STAGING_DATASET", "true")  # else every publish copies the last package twice
+os.environ.setdefault("LOAD__DELETE_COMPLETED_JOBS", "true")  # what they said may be deleted upstream by now
 
 import dlt
 from dlt.pipeline.exceptions import PipelineStepFailed
@@ -24,6 +26,7 @@ gc.freeze()  # what the libraries are made of is never garbage: to look through 
 
 log = logging.getLogger("earshot.landing")
 
+PACKAGES = 3  # that are over, for `dlt pipeline NAME load-package`; dlt keeps what is left of each for ever
 DATA_TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp"}
 
 
@@ -38,6 +41,8 @@ def load(home: Home, pipeline: Any, parts: list[dict[str, Any]]) -> str:
         error = LandingError(f"loading {pipeline.dataset_name} failed: {said:.300}")
         error.is_torn = True
         raise error from None
+    for package in sorted((home.working / pipeline.pipeline_name / "load" / "loaded").iterdir())[:-PACKAGES]:
+        shutil.rmtree(package, ignore_errors=True)  # it has landed, whatever becomes of this
     return str(loads[-1]) if loads else ""
 
 

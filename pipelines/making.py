@@ -11,10 +11,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import orjson
 import pendulum
 
 from pipelines import lifecycle, mirror, models, observed
@@ -25,7 +27,7 @@ from pipelines.report import Report, Watch, totals
 from pipelines.settings import landed_tables
 from pipelines.warehouse import QUICKLY, Home
 from sources.reading import Problem
-from sources.record import fingerprint, instant
+from sources.record import fingerprint, has_passed, instant
 
 if TYPE_CHECKING:
     from pipelines.documents import Documented
@@ -48,6 +50,7 @@ STATUS = {0: "done", 1: "failed", 3: "partial"}
 class Options:
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # of a sweep: also what is compared rarely
     is_narrowed: bool = False  # not all that is configured is read
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
@@ -61,7 +64,7 @@ class Options:
     quick: bool = False  # somebody waits for a few rows
 
     def sweep_is_due(self, last: str) -> bool:
-        return pendulum.now("UTC") >= instant(last).add(seconds=int(self.sweep_hours * 3600))
+        return has_passed(instant(last), timedelta(hours=self.sweep_hours), pendulum.now("UTC"))
 
 
 @dataclass
@@ -77,10 +80,12 @@ class Making:
     cursors: Callable[[], mirror.Cursors]
     report: Report
     note: Callable[[str], None]
+    detail: Callable[[int], dict[str, object]]
     anew: str | None = None
     decided: str = ""  # what people had decided when the models were built
     is_due: bool = False
     had_undocumented: bool = False
+    told_code: int | None = None  # how readers are told that the run ends
     documented: "Documented | None" = None
     indexer: ThreadPoolExecutor = field(init=False)  # the one thread that may write the index
     kept_open: ExitStack = field(default_factory=ExitStack)  # every stage finds the warehouse open: 0.1 s
@@ -210,18 +215,36 @@ class Making:
                 self.anew = self.anew or self._settings()
             models.build(connection, landed_tables(), anew=self.anew is not None, is_shared=home.destination.is_shared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
-            self.ledger.note(self.run_id, **totals(report))
-            if observed.observe(connection, home) + lifecycle.settle(connection, home):
+            settled = lifecycle.settle(connection, home)
+            if observed.observe(connection, home) + settled.found:
                 mirror.mirror_decisions(connection, home)
-            mirror.mirror(
-                connection, self.ledger, self.run_id, STATUS[report.exit_code], report.exit_code, str(home.shard)
-            )
+            if settled.reopened:
+                models.build(connection, landed_tables(), anew=False, is_shared=home.destination.is_shared)
+            mirror.mirror(connection, self.ledger, str(home.shard))
+            self._tell(connection)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
             if self.anew:
                 home.destination.remember_made(connection, self.anew)
 
+    def _tell(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """This run as it ends. Whoever reads has no later word of it until the next publish, which knows its end: what
+        only comes after this one (an index that cannot be finished, embeddings, a kill) is told by `earshot status`.
+        """
+        report, now = self.report, pendulum.now("UTC")
+        report.seconds = (now - instant(self.ledger.begun(self.run_id))).total_seconds()
+        code, phase = report.exit_code, "publish" if self.options.embedder else "done"
+        mirror.mirror_ending(
+            connection, self.run_id, str(self.home.shard), status=STATUS[code], exit_code=code, phase=phase,
+            finished_at=now.to_iso8601_string(), detail=orjson.dumps(self.detail(code)).decode(), **totals(report),
+        )  # fmt: skip
+        self.ledger.note(self.run_id, **totals(report))
+        self.told_code = code
+
     def _publish(self) -> int | None:
         destination = self.home.destination
+        if not destination.is_shared or self.report.exit_code != self.told_code:  # there, readers have it already
+            with destination.building(self.home, SPARING) as connection:
+                self._tell(connection)
         try:
             destination.checkpoint(self.home, SPARING)
         except duckdb.OutOfMemoryException:

@@ -8,16 +8,24 @@ The first 65,536 characters are read, up to the end of a line: GitHub and Bluesk
 million characters of Markdown, nested as somebody pleases, take seconds and hundreds of megabytes to parse. Where a
 line beyond that begins like a command, one row says so, so that nobody waits for it; markers beyond it are not looked
 for (our own answers carry theirs where it is found).
+
+A command is known by whose utterance it stands in, what it asks (name, arguments, options) and which of the equal ones
+there it is: so it is the same one after an edit of the words around it, wherever it moves to, and answered if it was;
+asking for something else makes another. Of two equal ones, of which one goes, the first stays: nobody can tell them
+apart. What is taken away and put back is what it was; who wants it done again says so in a new comment.
 """
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
 import orjson
+
+from sources.record import fingerprint
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -47,7 +55,7 @@ class Command:
 GIVEN = ("event_key", "parent_key", "body", "command_prefix")
 COLUMNS = (
     "event_key VARCHAR, said_key VARCHAR, parent_key VARCHAR, kind VARCHAR, position BIGINT, token VARCHAR,"
-    " line VARCHAR, name VARCHAR, arguments VARCHAR, options VARCHAR, problem VARCHAR"
+    " command_key VARCHAR, line VARCHAR, name VARCHAR, arguments VARCHAR, options VARCHAR, problem VARCHAR"
 )
 
 
@@ -55,10 +63,18 @@ def rows(event_key: str, parent_key: str, body: str, prefix: str) -> Iterator[tu
     """The rows of `staging.marks` that one text gives, in the order of `COLUMNS`."""
     key, said = event_key, said_key(event_key)
     for position, token in enumerate(tokens(body), 1):
-        yield key, said, parent_key, "token", position, token, None, None, None, None, None
+        yield key, said, parent_key, "token", position, token, None, None, None, None, None, None
+    equal = Counter[str]()
     for position, one in enumerate(commands(body, prefix), 1):
         words = (orjson.dumps(value).decode() for value in (one.arguments, one.options))
-        yield key, said, parent_key, "command", position, None, one.line, one.name, *words, one.problem
+        equal[asked := _asked(one)] += 1
+        command_key = f"{key.rpartition(':')[0]}:command-{asked}:{equal[asked]}"
+        yield key, said, parent_key, "command", position, None, command_key, one.line, one.name, *words, one.problem
+
+
+def _asked(command: Command) -> str:
+    """What it asks for, as who carries it out reads it: not how it is spaced."""
+    return fingerprint(command.name, command.arguments, sorted(command.options.items()), command.problem)
 
 
 def said_key(event_key: str) -> str:

@@ -1,7 +1,8 @@
 """The control plane as tables for SQL: `ops.runs`, `ops.requests`, `ops.failures`, `ops.quarantine`, `ops.cursors`,
 `ops.scopes`, `ops.authors`, and what people decided: `ops.answers`, `ops.lifecycle`, `ops.links`,
-`ops.acknowledgements`. Rewritten before a publish; what only grows (runs, requests) is carried over from where it
-ended, and what was folded is folded here too. Each shard has a ledger of its own and rewrites its own rows alone.
+`ops.acknowledgements`, `ops.restorations`. Rewritten before a publish; what only grows (runs, requests) is carried
+over from where it ended, and what was folded is folded here too. Each shard has a ledger of its own and rewrites its
+own rows alone.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,10 @@ from pipelines.sharding import ALONE
 from pipelines.warehouse import Home
 from sources.record import instant
 
-__all__ = ["TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "prepare", "put_cursors"]
+__all__ = [
+    "DECIDED", "TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "mirror_ending", "prepare",
+    "put_cursors",
+]  # fmt: skip
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -37,21 +41,23 @@ WHOLE = {
     " first_run_id BIGINT, last_run_id BIGINT, first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT,"
     " until_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
     "quarantine": "source VARCHAR, key VARCHAR, scope VARCHAR, surface VARCHAR, reason VARCHAR, raw VARCHAR,"
-    " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
+    " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ,"
+    " parent_key VARCHAR, let_be_at TIMESTAMPTZ",
     "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
     " reads BIGINT, new BIGINT",
 }
-DECIDED = {  # the same for all runners
+DECIDED = {  # the same for all runners; in full, since a lost control.sqlite comes back from here
     "lifecycle": "parent_key VARCHAR, state VARCHAR, since_at TIMESTAMPTZ, actionable_from TIMESTAMPTZ,"
     " revision BIGINT",
     "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
     "answers": "token VARCHAR, source VARCHAR, scope VARCHAR, scope_name VARCHAR, parent_key VARCHAR,"
     " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, said_key VARCHAR,"
-    " command_key VARCHAR,"
-    " status VARCHAR, attempts BIGINT, is_unsure BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
-    " posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ, url VARCHAR,"
-    " author VARCHAR, observed_key VARCHAR",
+    " command_key VARCHAR, body VARCHAR, resolves BOOLEAN, status VARCHAR, attempts BIGINT, is_unsure BOOLEAN,"
+    " unsure_from TIMESTAMPTZ, is_over BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
+    " attempted_at TIMESTAMPTZ, posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ,"
+    " remote_id VARCHAR, url VARCHAR, author VARCHAR, observed_key VARCHAR",
     "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
+    "restorations": "restored_at TIMESTAMPTZ, as_of TIMESTAMPTZ",
 }
 CURSORS = (
     "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
@@ -67,32 +73,34 @@ ACKNOWLEDGED = "acknowledgements"
 FROM_THE_FIRST = f"SELECT count(*) AS held, '0001-01-01T00:00:00' AS since FROM ops.{ACKNOWLEDGED}"
 NEAR_THE_LAST = f"""
 SELECT count(*) AS held, coalesce(
-    strftime((max(processed_at) - INTERVAL 10 MINUTE) AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S'), '0001-01-01T00:00:00'
+    strftime((max(processed_at) FILTER (WHERE processed_at <= now()) - INTERVAL 10 MINUTE) AT TIME ZONE 'UTC',
+        '%Y-%m-%dT%H:%M:%S'), '0001-01-01T00:00:00'
 ) AS since FROM ops.{ACKNOWLEDGED}
 """
 HELD = "SELECT table_name, count(*) FROM information_schema.columns WHERE table_schema = 'ops' GROUP BY table_name"
 
 
-def mirror(
-    connection: duckdb.DuckDBPyConnection, ledger: Ledger, run_id: int, status: str, exit_code: int, shard: str = ALONE
-) -> None:
-    """As of this publish; the run that publishes is shown as it will end unless publishing itself fails."""
+def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, shard: str = ALONE) -> None:
+    """As of this publish; what had not ended when it was last told is told again."""
     first, is_its_own = past.folded_before(ledger), _is_of(connection, ledger, shard)
     for table, quiet in past.QUIET.items():
-        known = connection.execute(
-            f"SELECT coalesce(max(run_id), 0) FROM ops.{table} WHERE shard = ?", [shard]
-        ).fetchone()
-        since = known[0] if known and is_its_own else 0  # the last mirrored run was still running then
+        unended = "SELECT min(run_id) FROM ops.runs WHERE shard = ? AND finished_at IS NULL"  # beside another one
+        last = f"SELECT coalesce(least(max(run_id), ({unended})), 0) FROM ops.{table} WHERE shard = ?"
+        known = connection.execute(last, [shard, shard]).fetchone()
+        since = known[0] if known and is_its_own else 0  # of the last one, not all was known
         again = f"run_id >= ? OR run_id = {past.EARLIER}"
         connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND ({again} OR {quiet})", [shard, since, first])
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE {again}", (since,)), shard)
-    connection.execute(
-        "UPDATE ops.runs SET status = ?, exit_code = ? WHERE shard = ? AND run_id = ?",
-        [status, exit_code, shard, run_id],
-    )
     for table in WHOLE:
         connection.execute(f"DELETE FROM ops.{table} WHERE shard = ?", [shard])
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"), shard)
+
+
+def mirror_ending(connection: duckdb.DuckDBPyConnection, run_id: int, shard: str, **columns: object) -> None:
+    """How a run ends whose last word the ledger does not have yet."""
+    kinds = dict(column.split()[:2] for column in TABLES["runs"].split(", "))
+    set_ = ", ".join(f"{name} = CAST(? AS {kinds[name]})" for name in columns)
+    connection.execute(f"UPDATE ops.runs SET {set_} WHERE shard = ? AND run_id = ?", [*columns.values(), shard, run_id])
 
 
 def _is_of(connection: duckdb.DuckDBPyConnection, ledger: Ledger, shard: str) -> bool:

@@ -24,10 +24,15 @@ from sources.config import ConfigError
 from sources.record import Table
 
 if TYPE_CHECKING:
+    import duckdb
     from rich.console import Console
 
 __all__ = ["Moved", "NotEmpty", "move", "moved"]
 
+LOADS = (
+    "load_id VARCHAR NOT NULL, schema_name VARCHAR, status BIGINT NOT NULL, inserted_at TIMESTAMPTZ NOT NULL,"
+    " schema_version_hash VARCHAR"
+)
 ROOT, CHILD = ("_dlt_load_id", "_dlt_id"), ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 
 COLUMNS = """
@@ -104,6 +109,8 @@ def _rows(ours: Home, theirs: Home, told: Moved) -> None:
         connection.execute(f"ATTACH '{quoted}' AS ours (READ_ONLY)")
         theirs.destination.attach(connection, theirs, "theirs", read_only=False)
         connection.begin()
+        for source in landed_tables():
+            _loads(connection, source)
         for name, table in _landed():
             held = {row[0] for row in connection.execute(COLUMNS, [name]).fetchall()}
             if not held:  # of an earlier version, or a first run that was ended
@@ -114,6 +121,18 @@ def _rows(ours: Home, theirs: Home, told: Moved) -> None:
             count = connection.execute(f"SELECT count(*) FROM ours.{name}").fetchone()
             told.rows[name] = int(count[0]) if count else 0
         connection.commit()
+
+
+def _loads(connection: "duckdb.DuckDBPyConnection", source: str) -> None:
+    """Which packages were finished: rows of any other vouch for nothing, and would all be asked for again. dlt makes
+    the table where it is missing, and so do we: as it does.
+    """
+    if not connection.execute(COLUMNS, [f"{source}._dlt_loads"]).fetchall():
+        return
+    connection.execute(f"CREATE TABLE IF NOT EXISTS theirs.{source}._dlt_loads ({LOADS})")
+    connection.execute(f"DELETE FROM theirs.{source}._dlt_loads")
+    names = ", ".join(column.split()[0] for column in LOADS.split(", "))
+    connection.execute(f"INSERT INTO theirs.{source}._dlt_loads ({names}) SELECT {names} FROM ours.{source}._dlt_loads")
 
 
 def _landed() -> Iterator[tuple[str, Table]]:

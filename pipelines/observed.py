@@ -6,7 +6,7 @@ is taken for ours; `reply` asks.
 """
 
 import logging
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import duckdb
@@ -68,6 +68,9 @@ def rule_out(home: Home, read: Mapping[str, Container[str]], began_at: str) -> N
     Not heard is not enough: of our very first answer, or a new account's, nobody knows yet whose words they are.
     """
     with control.writing(home) as outbox:
+        # a wrong clock's: when it was tried nobody knows, but before now
+        outbox.rows("UPDATE answers SET attempted_at = ? WHERE attempted_at > ?", [control.now()] * 2)
+        _overdue(control.dicts(outbox, "answers", "WHERE status IN ('planned', 'posted')"))
         unsure = [
             row
             for row in control.dicts(
@@ -87,3 +90,11 @@ def rule_out(home: Home, read: Mapping[str, Container[str]], began_at: str) -> N
                 log.info("token_ruled_out token=%s", row["token"])
                 gone = "UPDATE answers SET is_unsure = 0, is_over = 1 WHERE token = ? AND attempted_at = ?"
                 outbox.rows(gone, [row["token"], row["attempted_at"]])
+
+
+def _overdue(unheard: Iterable[Mapping[str, Any]]) -> None:
+    """What a run over everything should have read by now, and has not."""
+    for row in unheard:
+        age = (instant(control.now()) - instant(row["planned_at"])).total_seconds()
+        if age > control.UNHEARD:
+            log.info("token_reconcile_timeout token=%s status=%s age_seconds=%d", row["token"], row["status"], age)

@@ -4,9 +4,12 @@ Rows of lists without news are added up into one for each list of a source (run 
 runs that found nothing are forgotten. What was found, by which run and how late, stays; so do failures.
 """
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pendulum
+
+from sources.record import has_passed, instant
 
 if TYPE_CHECKING:
     from pipelines.ledger import Ledger
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["EARLIER", "QUIET", "fold", "folded_before"]
 
 DAYS = 30
-EVERY_HOURS = 24
+EVERY = timedelta(days=1)
 EARLIER = 0  # the run that stands for those of long ago
 FOLDED = "folded"  # the ledger's fact: the first run that is kept in full, and when that was looked for
 QUIET = {  # table → what of it is folded, with the number of the first run that is not
@@ -35,7 +38,7 @@ def fold(ledger: "Ledger") -> None:
     """Once a day, in one transaction."""
     now, connection = pendulum.now("UTC"), ledger.connection
     _, _, last = (ledger.fact(FOLDED) or "").partition(" ")
-    if last > now.subtract(hours=EVERY_HOURS).to_iso8601_string():
+    if last and not has_passed(instant(last), EVERY, now):
         return
     since = now.subtract(days=DAYS).to_iso8601_string()
     with ledger.transaction():

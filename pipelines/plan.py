@@ -67,7 +67,7 @@ def _planned(home: Home, source: Source, options: Options) -> Planned:
         lists = [
             {"place": known.get(scope, scope), "list": surface, "requests": requests}
             for scope, surface, requests, is_always in asked
-            if _is_read(source, scope, surface, known, is_always)
+            if _is_read(source, scope, surface, known, is_always and (scope == "*" or scope.casefold() in wanted))
         ]
     names = {name.casefold() for pair in known.items() for name in pair}
     unread = [name for name in source.scopes() if name.casefold().removeprefix("@") not in names]
@@ -78,13 +78,13 @@ def _planned(home: Home, source: Source, options: Options) -> Planned:
     )  # fmt: skip
 
 
-def _is_read(source: Source, scope: str, surface: str, known: dict[str, str], is_always: bool) -> bool:
-    """Lists of what is read; of the rest what every run asked for, e.g. which repository a name means. What hangs on
-    things that change costs nothing where nothing did.
+def _is_read(source: Source, scope: str, surface: str, known: dict[str, str], is_looked_up: bool) -> bool:
+    """Lists of what is read, and which repository a name means. What hangs on things that change costs nothing where
+    nothing did.
     """
     is_a_list = any(surface in names for names in source.types.values())
     is_here = scope in known or scope == "*" or scope.casefold() in {name.casefold() for name in known.values()}
-    return is_here and (surface in source.surfaces if is_a_list else bool(is_always))
+    return is_here and (surface in source.surfaces if is_a_list else is_looked_up)
 
 
 def _sweep(last: str | None, options: Options) -> str | None:

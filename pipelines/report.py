@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pendulum import DateTime
 
-from sources.reading import Problem, Reading
+from sources.reading import Problem, Reading, Unread
 
 __all__ = ["Report", "SourceReport", "Watch", "totals"]
 
@@ -25,10 +25,17 @@ class SourceReport:
     quota_left: int | None = None
     quota: int | None = None
     swept: bool = False
-    quarantined: int = 0
+    told: list[str] = field(default_factory=list)  # who is missing, gone or back
+    deleted: int = 0
+    unread: list[Unread] = field(default_factory=list)  # of what this run covers, it lies in quarantine
     problems: list[Problem] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)  # name → why
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # of these, all is read: since when
+
+    @property
+    def quarantined(self) -> int:
+        return len(self.unread)
 
 
 @dataclass
@@ -50,7 +57,7 @@ class Report:
         problems = sum(len(s.problems) for s in self.sources)
         if self.error or (problems and not any(s.completed for s in self.sources)):
             return 1
-        return 3 if problems or self.stage_problem or any(s.quarantined for s in self.sources) else 0
+        return 3 if problems or self.stage_problem or any(s.unread for s in self.sources) else 0
 
     @property
     def stages(self) -> dict[str, object]:
@@ -65,14 +72,40 @@ class Report:
 class Watch:
     """What a screen may look at while the run goes on."""
 
-    phase: str = "starting"
+    phase: str = "starting"  # that began last
     readings: dict[str, Reading] = field(default_factory=dict)
     landed: dict[str, int] = field(default_factory=dict)
     on_change: Callable[["Watch"], None] = lambda watch: None
+    run_id: int = 0
+    doing: dict[str, str] = field(default_factory=dict)  # source → its phase, while they are read side by side
+    scopes: dict[str, int] = field(default_factory=dict)  # source → how many are to be read
+    _settles: dict[str, tuple[int, int]] = field(default_factory=dict)  # source → tried before, to be read again
 
-    def at(self, phase: str) -> None:
+    def at(self, phase: str, source: str = "") -> None:
         self.phase = phase
+        if source:
+            self.doing[source] = phase
+        else:
+            self.doing.clear()
         self.on_change(self)
+
+    def left(self, source: str) -> None:
+        """It is read."""
+        self.doing.pop(source, None)
+
+    def settles(self, source: str, owed: int) -> None:
+        """So much is read again."""
+        self._settles[source] = _tried(self.readings[source]), owed
+        self.at("settling", source)
+
+    def settled(self, source: str) -> tuple[int, int]:
+        """How much of that was tried, and of how much."""
+        before, owed = self._settles[source]
+        return min(owed, _tried(self.readings[source]) - before), owed
+
+
+def _tried(reading: Reading) -> int:
+    return reading.completed + len(reading.problems)
 
 
 def totals(report: Report) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """The job's command line: `python pipelines/run.py [github …]`, also `earshot sync`."""
 
 import asyncio
-import contextlib
 import gc
 import logging
 import os
@@ -17,10 +16,12 @@ import click
 
 from pipelines.ask.times import period
 from pipelines.cli import Told
-from pipelines.screen import Plain, progress, summary
+from pipelines.destinations.errors import Unavailable
+from pipelines.progress import Plain, progress
+from pipelines.screen import Beside, summary
 from pipelines.settings import EarshotConfig, configured, known_sources, load
 from pipelines.warehouse import Home, LandingError, Locked
-from pipelines.whereabouts import DEMO_RUN, home_of, real
+from pipelines.whereabouts import home_of, real
 from sources.config import ConfigError, Settings
 
 if TYPE_CHECKING:
@@ -28,8 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-USAGE, LOCKED, CANCELLED = 2, 4, 130
-PASSING = (Locked, LandingError, OSError, sqlite3.Error)  # another run, a database out of reach, a full disk
+USAGE, LOCKED = 2, 4
+PASSING = (
+    Locked,
+    LandingError,
+    Unavailable,
+    OSError,
+    sqlite3.Error,
+)  # another run, a database out of reach, a full disk
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,7 @@ class Asked:
     demo: bool
     full: bool
     sweep: bool
+    deep: bool
     every: int | None
     as_json: bool
     project: str
@@ -51,6 +59,7 @@ class Asked:
     dry_run: bool
     no_docs: bool
     no_embed: bool
+    no_events: bool
     destination: str
     shard: str
 
@@ -63,6 +72,8 @@ class Asked:
         for name in ("full", "sweep", "every"):
             if self.has_targets and getattr(self, name):
                 raise ConfigError(f"--{name} reads lists; --issue, --mr and --pr read only what they name")
+        if self.deep and not self.sweep:
+            raise ConfigError("--deep is how a sweep is made: --sweep --deep")
         if self.type and self.has_targets:
             raise ConfigError("--type narrows lists; --issue, --mr and --pr read only what they name")
         if self.preflight_only and not self.has_targets:
@@ -79,6 +90,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--demo", is_flag=True, help="Read the demo world: no network, no tokens. Keeps its data in <data>/demo.")
 @click.option("--full", is_flag=True, help="Forget all cursors and read everything again; rows are merged.")
 @click.option("--sweep", is_flag=True, help="Also do the slow checks now: counts, deletions.")
+@click.option("--deep", is_flag=True, help="With --sweep: also the rare ones, which a sweep makes once a week.")
 @click.option(
     "-p", "--project", default="", help="Only this repository, project or account; of targets: where they are."
 )
@@ -90,6 +102,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--dry-run", is_flag=True, help="Say what would be asked for; no network, nothing written.")
 @click.option("--no-docs", is_flag=True, help="Leave documents and their index for a later run.")
 @click.option("--no-embed", is_flag=True, help="Leave embeddings for a later run.")
+@click.option("--no-events", is_flag=True, help="Leave events (closed, labelled, scheduled; GitLab) for a later run.")
 @click.option("--destination", metavar="NAME", default="", help="Where rows live: duckdb, postgres, ducklake.")
 @click.option("--shard", metavar="K/N", default="", help="Only the Kth of N parts of all scopes.")
 @click.option("--every", type=period, metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
@@ -106,18 +119,17 @@ def main(verbose: bool, **options: Any) -> None:
     gc.set_threshold(50_000, 20, 20)  # a run lives for seconds: the usual 700 costs it a twentieth
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S"
-    )
+        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
+        stream=Beside(),
+    )  # fmt: skip
+    logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if verbose else logging.INFO)
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
     asked = Asked(**options)
     screen = progress(asked.as_json)
     try:
         asked.check()
-        code = _cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen))
-        if code == CANCELLED:
-            screen.failed("CANCELLED", "cancelled; the next run reads what is missing", CANCELLED)
-        sys.exit(code)
+        sys.exit(_cancellable(_named(asked, screen) if asked.has_targets else _runs(asked, screen), screen))
     except ConfigError as error:
         sys.exit(screen.failed("CONFIG", str(error), USAGE))
     except BrokenPipeError:  # whoever read on has gone: click ends it without a word
@@ -130,7 +142,7 @@ def _failed(error: Exception, screen: Plain) -> int:
     match error:
         case Locked():
             return screen.failed("LOCKED", f"{error}; try again when it is done", LOCKED)
-        case LandingError():
+        case LandingError() | Unavailable():
             return screen.failed("UNREACHABLE", str(error), 1)
         case OSError():
             where = error.filename or "the data directory"
@@ -141,28 +153,32 @@ def _failed(error: Exception, screen: Plain) -> int:
 
 async def _named(asked: Asked, screen: Plain) -> int:
     """Only the named issues, merge requests and pull requests."""
-    from pipelines.choice import target_place, targets
-    from pipelines.surgery import Order
+    from pipelines.choice import names_of, target_place, targets
+    from pipelines.surgery import Cancelled, Order
     from pipelines.surgical import operate
     from pipelines.surgical_screen import plan, show
 
     settings, config = load(Path.cwd())
     home = _home(settings, config, asked)
     wanted = targets(asked.issue, asked.mr, asked.pr)
-    connected, place = target_place(_connected(asked, settings, config, home), wanted, asked.project)
+    able = _connected(asked, settings, config, home)
+    connected, place = target_place(able, wanted, asked.project, names_of(home))
     order = Order(connected, place, wanted, config.entity_timeout_seconds, asked.preflight_only)
     if asked.dry_run:
         plan([order], as_json=asked.as_json)
         return 0
-    with screen.watching() as watch:
-        surgery = await operate(home, order, _options(asked, config), watch)
+    try:
+        with screen.watching() as watch:
+            surgery = await operate(home, order, _options(asked, config), watch)
+    except Cancelled as cancelled:
+        surgery = cancelled.surgery
     show(surgery, as_json=asked.as_json)
     return surgery.exit_code
 
 
 async def _runs(asked: Asked, screen: Plain) -> int:
     """One run, or one after the other until told to stop."""
-    from pipelines.choice import narrowed, of_types
+    from pipelines.choice import names_of, narrowed, of_types
     from pipelines.sync import sync
 
     settings, config = load(Path.cwd())
@@ -170,7 +186,7 @@ async def _runs(asked: Asked, screen: Plain) -> int:
     while True:
         connected = _connected(asked, settings, config, home)
         if asked.project and connected:
-            connected = narrowed(connected, asked.project)
+            connected = narrowed(connected, asked.project, names_of(home))
         if asked.type:
             connected = of_types(connected, asked.type)
         if asked.dry_run:
@@ -186,8 +202,6 @@ async def _runs(asked: Asked, screen: Plain) -> int:
                 raise
             _failed(error, screen)
         else:
-            if asked.demo:
-                (home.path / DEMO_RUN).write_text(str(_demo_run(home) + 1), encoding="utf-8")
             summary(report, home, as_json=asked.as_json, demo=asked.demo)
             sys.stdout.flush()  # a log or a program reads each run when it ends, not when a buffer is full
             if asked.every is None:
@@ -196,21 +210,24 @@ async def _runs(asked: Asked, screen: Plain) -> int:
 
 
 def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Home) -> list[Any]:
-    from pipelines.choice import owned
+    from pipelines.choice import owned, without_events
 
     if asked.demo:
-        from pipelines.demo import demo_sources
+        from pipelines.demo import demo_sources, next_run
 
         known_sources(asked.sources)
-        sources = [s for s in demo_sources(_demo_run(home)) if not asked.sources or s.source.name in asked.sources]
-        return owned(sources, home.shard)
-    return owned(configured(settings, config, asked.sources), home.shard)
+        world = demo_sources(0) if asked.dry_run else next_run(home.path)
+        found: list[Any] = [each for each in world if not asked.sources or each.source.name in asked.sources]
+    else:
+        found = list(configured(settings, config, asked.sources))
+    found = owned(found, home.shard)
+    return without_events(found) if asked.no_events else found
 
 
 def _options(asked: Asked, config: EarshotConfig) -> "Options":
     return options_of(
-        config, full=asked.full, sweep=asked.sweep, docs=not asked.no_docs, embed=not asked.no_embed,
-        is_narrowed=bool(asked.project or asked.type),
+        config, full=asked.full, sweep=asked.sweep, deep=asked.deep, docs=not asked.no_docs, embed=not asked.no_embed,
+        is_narrowed=bool(asked.project or asked.type or asked.no_events),
     )  # fmt: skip
 
 
@@ -227,7 +244,7 @@ def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "O
     )  # fmt: skip
 
 
-def _cancellable(run: Coroutine[object, object, int]) -> int:
+def _cancellable(run: Coroutine[object, object, int], screen: Plain) -> int:
     """SIGINT and SIGTERM end the run cleanly: what landed stays, the ledger says `cancelled`."""
 
     async def guarded() -> int:
@@ -238,7 +255,7 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
         try:
             return await task
         except asyncio.CancelledError:
-            return CANCELLED
+            return screen.cancelled()
         finally:
             gc.freeze()  # nothing is looked through at the exit: 0.1 s
 
@@ -248,12 +265,6 @@ def _cancellable(run: Coroutine[object, object, int]) -> int:
 def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> Home:
     home = home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
     return home if asked.demo else real(home)
-
-
-def _demo_run(home: Home) -> int:
-    with contextlib.suppress(OSError, ValueError):
-        return int((home.path / DEMO_RUN).read_text(encoding="utf-8"))
-    return 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""What a person sees of a run: live progress on a terminal, plain lines in a log, a summary at the end; one JSON
-envelope for programs. Names and messages come from other people, so control characters never reach the terminal.
+"""What a person sees of a run that has ended, and the one JSON envelope for programs. Names and messages are other
+people's, so control characters never reach the terminal.
 """
 
 import os
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -14,10 +14,12 @@ import orjson
 from pipelines.warehouse import Home
 
 if TYPE_CHECKING:
-    from pipelines.report import Report, SourceReport, Watch
+    from pipelines.report import Report, SourceReport
+    from sources.reading import Unread
 
-__all__ = ["Plain", "envelope", "progress", "safe", "summary"]
+__all__ = ["Beside", "envelope", "envelope_of", "safe", "summary"]
 
+NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
 REPLACED = dict.fromkeys(HIDDEN, "�")
@@ -29,51 +31,14 @@ def safe(text: str) -> str:
     return text.translate(REPLACED)
 
 
-class Plain:
-    """For logs and pipes: one line when a phase begins."""
+class Beside:
+    """Where log lines go: above what lives on the screen, and safe to print."""
 
-    def __init__(self, as_json: bool = False) -> None:
-        self.as_json, self._phase = as_json, ""
+    def write(self, text: str) -> None:
+        sys.stderr.write(safe(text))
 
-    @contextmanager
-    def watching(self) -> Iterator["Watch"]:
-        from pipelines.report import Watch
-
-        yield Watch(on_change=self.show)
-
-    def show(self, watch: "Watch") -> None:
-        if watch.phase != self._phase and not self.as_json:
-            print(f"{watch.phase} …", file=sys.stderr, flush=True)
-        self._phase = watch.phase
-
-    def failed(self, code: str, message: str, exit_code: int) -> int:
-        if self.as_json:
-            envelope(False, None, {"code": code, "message": message, "exit_code": exit_code})
-        else:
-            print(f"earshot: {safe(message)}", file=sys.stderr)
-        return exit_code
-
-
-class Live(Plain):
-    """For terminals: lines that live while the run does."""
-
-    @contextmanager
-    def watching(self) -> Iterator["Watch"]:
-        from rich.console import Console
-        from rich.live import Live as RichLive
-
-        from pipelines.report import Watch
-
-        watch, started = Watch(), time.monotonic()
-        with RichLive(
-            console=Console(stderr=True), refresh_per_second=8, transient=True,
-            get_renderable=lambda: _lines(watch, time.monotonic() - started),
-        ):  # fmt: skip
-            yield watch
-
-
-def progress(as_json: bool) -> Plain:
-    return Live() if sys.stderr.isatty() and not as_json else Plain(as_json)
+    def flush(self) -> None:
+        sys.stderr.flush()
 
 
 def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
@@ -85,10 +50,12 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
         for problem in source.problems:
             name = source.names.get(problem.scope, problem.scope)
             print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
-        if source.quarantined:
-            print(
-                f"  ! {source.quarantined} records could not be parsed; kept raw in quarantine, retried by later runs"
-            )
+        if source.skipped:
+            print(f"  - {len(source.skipped)} of them skipped: `earshot status` says who and why")
+        for each in source.told[:MOST_TOLD]:
+            print(f"  · {safe(each)}")
+        if source.unread:
+            print(_missing(source.unread))
     if report.error or report.stage_problem:
         print(f"  ! {safe(report.error or report.stage_problem or '')}")
     print(f"\n{_ending(report, home)}\n{_next_steps(report, home, demo)}")
@@ -96,15 +63,25 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
 
 def _read(source: "SourceReport", news: dict[str, int]) -> str:
     said = ", ".join(f"{n:,} {_plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1]))
-    marked = source.rows.get("deletions", 0)
-    gone = f"; {marked} marked as deleted" if marked else ""
+    gone = f"; {source.deleted} marked as deleted" if source.deleted else ""
     quota = f"; {source.quota_left:,} of {source.quota:,} left this hour" if source.quota and source.quota_left else ""
     saved = f", {source.not_modified} of them free (not modified)" if source.not_modified else ""
     waited = f"; waited {source.waited:.0f} s for limits" if source.waited >= 1 else ""
     scopes = f"{source.scopes} {_plural('scope', source.scopes)}"
+    nothing = "no news among what can be read" if source.unread else "nothing new"
     return (
-        f"{source.source}  read {scopes}: {said or 'nothing new'}{gone}\n"
+        f"{source.source}  read {scopes}: {said or nothing}{gone}\n"
         f"        cost {source.requests} {_plural('request', source.requests)}{saved}{quota}{waited}"
+    )
+
+
+def _missing(unread: "Sequence[Unread]") -> str:
+    """What this run knows to be missing, by name: for as long as it is, nothing is complete."""
+    named = ", ".join(each.key for each in unread[:NAMED]) + (" …" if len(unread) > NAMED else "")
+    count = f"{len(unread)} {_plural('record', len(unread))}"
+    return (
+        f"  ! {count} cannot be read and {'is' if len(unread) == 1 else 'are'} missing here ({safe(named)}): asked for"
+        " again by the next runs; `earshot quarantine list` says why, and how to let one be"
     )
 
 
@@ -115,7 +92,9 @@ def _plural(kind: str, count: int) -> str:
 
 def _ending(report: "Report", home: Home) -> str:
     if report.published_bytes is None:
-        return f"Nothing changed: the warehouse is as it was. {report.seconds:.1f} s"
+        unread = any(source.unread for source in report.sources)
+        what = "Nothing that can be read has changed" if unread else "Nothing changed: the warehouse is as it was"
+        return f"{what}. {report.seconds:.1f} s"
     size, total = report.published_bytes / 2**20, sum(report.new_events.values())
     shared = home.destination.is_shared
     where = home.destination.told(home) if shared else f"{_shown_path(home.published)} ({size:.1f} MB copied)"
@@ -123,13 +102,32 @@ def _ending(report: "Report", home: Home) -> str:
 
 
 def _next_steps(report: "Report", home: Home, demo: bool) -> str:
-    data = f"EARSHOT_DATA={_shown_path(home.path)} " if demo or "EARSHOT_DATA" in os.environ else ""
-    pipelines = f" --pipelines-dir {_shown_path(home.working)}" if data else ""
-    again = "\nRun it again: a few hours pass in the story, and only the news is read." if demo else ""
+    """Commands on lines of their own, to be copied as they are."""
+    data = quote(_shown_path(home.path))
+    if demo:
+        return DEMO_STEPS.format(data=data, earshot=_program("earshot"))
+    named = f"EARSHOT_DATA={data} " if "EARSHOT_DATA" in os.environ else ""
+    pipelines = f" --pipelines-dir {quote(_shown_path(home.working))}" if named else ""
     return (
-        f'What is said:  {data}earshot sql "FROM feedback.threads ORDER BY last_at DESC"\n'
-        f"How far read:  dlt pipeline{pipelines} earshot_{report.sources[0].source} info{again}"
+        f"What is said, and how far each list was read:\n  {named}{_program('earshot')} list threads\n"
+        f"  {_program('dlt')} pipeline{pipelines} earshot_{report.sources[0].source} info"
     )
+
+
+DEMO_STEPS = """\
+Next, in this shell:
+  export EARSHOT_DATA={data}
+  {earshot} list threads --since 3d
+  {earshot} sql "SELECT author, body FROM feedback.comments WHERE body > '' ORDER BY created_at DESC LIMIT 5"
+  {earshot} list commands --unanswered
+Answer one (earshot reply KEY --body Done.), which leaves nothing on any service, and run the demo again: two minutes
+pass in the story, and only the news is read."""
+
+
+def _program(name: str) -> str:
+    """As this shell finds it: by its name, or beside the Python that runs."""
+    beside = os.path.join(os.path.dirname(sys.executable), name)
+    return quote(beside) if which(name) is None and os.path.exists(beside) else name
 
 
 def _shown_path(path: Any) -> str:
@@ -139,16 +137,6 @@ def _shown_path(path: Any) -> str:
         return str(path.relative_to(Path.cwd()))
     except ValueError:
         return str(path)
-
-
-def _lines(watch: "Watch", seconds: float) -> str:
-    """One a source: side by side they are too long for a terminal."""
-    lines = [f"{watch.phase} · {seconds:.0f} s"]
-    for name, reading in watch.readings.items():
-        requests = sum(t.requests for t in reading.tallies.values())
-        fetched = sum(t.fetched for t in reading.tallies.values())
-        lines.append(f"  {name}: {requests:,} requests, {fetched:,} rows read, {watch.landed.get(name, 0):,} landed")
-    return "\n".join(lines)
 
 
 def _data(report: "Report") -> dict[str, Any]:
@@ -164,6 +152,9 @@ def _data(report: "Report") -> dict[str, Any]:
                 "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,
                 "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
                 "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
+                "skipped": s.skipped,
+                "told": [*s.told[:MOST_TOLD]],
+                "unread": [{"key": each.key, "reason": each.reason} for each in s.unread[:MOST_TOLD]],
                 "problems": [
                     {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
                      "until": p.until and p.until.to_iso8601_string()} for p in s.problems
@@ -179,3 +170,11 @@ def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:
     error = {name: meta.pop(name) for name in ("code", "message", "hint") if name in meta} if "code" in meta else {}
     said = {"ok": ok, "data": data, **({"error": error} if error else {}), "meta": meta}
     print(orjson.dumps(said, default=str).decode().translate(ESCAPED))
+
+
+def envelope_of(rows: Iterable[Any], meta: dict[str, Any]) -> None:
+    """The same of an answer that worked and may be long: row by row, as they come."""
+    sys.stdout.write('{"ok":true,"data":[')
+    for n, row in enumerate(rows):
+        sys.stdout.write(("," if n else "") + orjson.dumps(row, default=str).decode().translate(ESCAPED))
+    print(f'],"meta":{orjson.dumps(meta, default=str).decode()}}}')

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from click import BadParameter
+
+from pipelines.ask.times import period
 from sources.config import (
     ConfigError,
     Secret,
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from sources.record import Table
 
 __all__ = [
+    "SOURCES",
     "EarshotConfig",
     "EmbedConfig",
     "checked",
@@ -45,7 +49,7 @@ PROVIDERS = ("", "off", "local", "ollama", "openai")
 
 @dataclass(frozen=True)
 class EmbedConfig:
-    """Who turns words into vectors. By itself the embedded model, where `earshot[semantic]` is installed."""
+    """Who turns words into vectors. By itself the embedded model, where the extra `[semantic]` is installed."""
 
     provider: str = ""
     model: str = ""
@@ -74,8 +78,10 @@ class EarshotConfig:
     data_dir: str = "data"
     timeout_seconds: float = 30.0
     max_retries: int = 3
+    retry_backoff_ms: float = 500.0
     sweep_hours: float = 24.0
     safe_backfill_hours: float = 24.0
+    interval: str = ""  # how often runs are promised, for those who watch over them
     entity_timeout_seconds: float = 30.0
     authors: list[str] = field(default_factory=list)
     command_prefix: str = "/earshot"
@@ -88,11 +94,19 @@ class EarshotConfig:
         for name, least in (("max_retries", 0), ("sweep_hours", 0), ("safe_backfill_hours", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"[earshot] {name}: at least {least}")
-        for name in ("timeout_seconds", "entity_timeout_seconds"):
+        for name in ("timeout_seconds", "entity_timeout_seconds", "retry_backoff_ms"):
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot] {name}: more than 0")
+        _ = self.interval_seconds
         if not re.fullmatch(r"[!-~]{1,50}", self.command_prefix) or self.command_prefix[0].isalnum():
             raise ConfigError(f"[earshot] command_prefix: {self.command_prefix!r} is not a word like /earshot")
+
+    @property
+    def interval_seconds(self) -> int | None:
+        try:
+            return period(self.interval) if self.interval else None
+        except BadParameter as error:
+            raise ConfigError(f"[earshot] interval: {error.message}") from None
 
 
 @dataclass(frozen=True)
@@ -114,8 +128,9 @@ class HttpSource:
 
         config = self.config
         return connect(
-            self.source.config.api_url, headers, timeout=config.timeout_seconds, max_retries=config.max_retries
-        )
+            self.source.config.api_url, headers, timeout=config.timeout_seconds, max_retries=config.max_retries,
+            retry_backoff_ms=config.retry_backoff_ms,
+        )  # fmt: skip
 
 
 def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Settings, EarshotConfig]:

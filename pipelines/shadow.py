@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 import duckdb
 from pendulum import DateTime
 
+from pipelines.mending import DELETED, Difference, Mend, mends
 from pipelines.sync import Connected, Options, sync
 from pipelines.warehouse import Home
 from sources.reading import Problem
@@ -20,11 +21,14 @@ __all__ = ["DELETED", "Difference", "Verdict", "in_doubt", "verify"]
 
 HELD = """
 SELECT source, kind, scope, id, count(*) AS times, min(event_key) AS event_key, any_value(scope_name) AS scope_name,
-    any_value(url) AS url, any_value(title) AS title, any_value(body) AS body, min(created_at) AS created_at
+    any_value(url) AS url, any_value(title) AS title, any_value(body) AS body, min(created_at) AS created_at,
+    bool_or(is_unlisted) AS is_unlisted, any_value(parent_key) AS parent_key, any_value(parent_kind) AS parent_kind,
+    any_value(parent_number) AS parent_number
 FROM {file}.feedback.events
 WHERE is_latest AND NOT is_deleted AND list_contains($sources, source)
 GROUP BY source, kind, scope, id
 """
+STOOD = "state, is_draft, list_sort(labels), list_sort(assignees), milestone, head_sha, target_branch"
 # Before the start that a place is read from, nobody knows what is gone. A source that cannot tell where that lies walks
 # back from the newest: what is older than all that the shadow saw there is beyond it.
 DIFFERENCES = f"""
@@ -39,39 +43,51 @@ reach AS (
     WHERE source NOT IN (SELECT source FROM whole) GROUP BY source, scope
 ),
 
-compared AS (
+said AS (
     SELECT
         CASE
             WHEN o.id IS NULL THEN 'missing'
             WHEN o.times > 1 THEN 'doubled'
             WHEN t.id IS NULL AND o.created_at >= reach.began_at THEN 'not noticed as deleted'
             WHEN t.id IS NOT NULL AND (o.title IS DISTINCT FROM t.title OR o.body <> t.body) THEN 'stale'
+            WHEN t.id IS NOT NULL AND o.is_unlisted <> t.is_unlisted THEN 'in another state'
         END AS what,
-        coalesce(o.source, t.source) AS source,
-        coalesce(o.scope, t.scope) AS scope,
-        coalesce(o.scope_name, t.scope_name) AS scope_name,
-        coalesce(o.kind, t.kind) AS kind,
+        coalesce(t.source, o.source) AS source,
+        coalesce(t.scope, o.scope) AS scope,
+        coalesce(t.scope_name, o.scope_name) AS scope_name,
+        coalesce(t.kind, o.kind) AS kind,
         coalesce(o.event_key, t.event_key) AS event_key,
-        coalesce(o.url, t.url) AS url
+        coalesce(t.url, o.url) AS url,
+        coalesce(t.parent_key, o.parent_key) AS parent_key,
+        coalesce(t.parent_kind, o.parent_kind) AS parent_kind,
+        coalesce(t.parent_number, o.parent_number) AS parent_number
     FROM ours AS o
     FULL JOIN theirs AS t ON t.source = o.source AND t.kind = o.kind AND t.scope = o.scope AND t.id = o.id
     LEFT JOIN reach ON reach.source = o.source AND reach.scope = o.scope
-)
+),
 
-SELECT * FROM compared WHERE what IS NOT NULL ORDER BY source, scope_name, what, event_key
+stood AS (
+    SELECT 'in another state', t.source, t.scope, t.scope_name, t.kind, t.parent_key, t.url, t.parent_key, t.kind,
+        t.number
+    FROM (SELECT parent_key, row({STOOD}) AS stands FROM ours.feedback.parents) AS o
+    JOIN (SELECT *, row({STOOD}) AS stands FROM theirs.feedback.parents) AS t ON t.parent_key = o.parent_key
+    WHERE o.stands IS DISTINCT FROM t.stands AND list_contains($sources, t.source)
+),
+
+resolved AS (
+    SELECT 'resolved or not', t.source, t.scope, t.scope_name, 'thread', t.thread_id, t.url, t.parent_key,
+        t.parent_kind, t.parent_number
+    FROM ours.feedback.threads AS o
+    JOIN theirs.feedback.threads AS t ON t.thread_id = o.thread_id
+    WHERE o.is_resolved IS DISTINCT FROM t.is_resolved AND list_contains($sources, t.source)
+),
+
+compared AS (FROM said WHERE what IS NOT NULL UNION ALL FROM stood UNION ALL FROM resolved)
+
+SELECT c.*, p.parent_key IS NOT NULL AS is_parent_there
+FROM compared AS c LEFT JOIN theirs.feedback.parents AS p ON p.parent_key = c.parent_key
+ORDER BY c.source, c.scope_name, c.what, c.event_key
 """
-DELETED = "not noticed as deleted"
-
-
-@dataclass(frozen=True)
-class Difference:
-    what: str  # missing, stale, doubled, not noticed as deleted
-    source: str
-    scope: str
-    scope_name: str
-    kind: str
-    event_key: str
-    url: str | None
 
 
 @dataclass
@@ -80,6 +96,7 @@ class Verdict:
     requests: int = 0
     differences: list[Difference] = field(default_factory=list)
     problems: list[tuple[str, Problem]] = field(default_factory=list)  # (source, what could not be read)
+    mends: list[Mend] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -101,6 +118,9 @@ def verify(home: Home, sources: Sequence[Connected], options: Options) -> Verdic
             whole = [(told.source, *read) for told in report.sources for read in told.whole.items()]
             verdict.read, found = _compare(home, shadow, names, whole)
             verdict.differences = [each for each in found if not in_doubt(each, problems)]
+            verdict.mends = mends(
+                verdict.differences, {connected.source.name: connected.source for connected in sources}
+            )
         return verdict
 
 

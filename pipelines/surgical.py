@@ -16,7 +16,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,14 +25,16 @@ import orjson
 
 from pipelines.ledger import Ledger
 from pipelines.making import STATUS, Making, staged
+from pipelines.quarantine import Quarantine
 from pipelines.report import Report, SourceReport, Watch, totals
-from pipelines.surgery import PARTIAL, Order, Outcome, Surgery
+from pipelines.surgery import CANCELLED, PARTIAL, UNENDED, Cancelled, Order, Outcome, Surgery
+from pipelines.suspects import look
 from pipelines.sync import Options, Run
 from pipelines.warehouse import Home, Locked, as_dicts
 from sources.http import Failure
-from sources.reading import Batch, Reading, not_understood
-from sources.record import Row, Unreadable
-from sources.target import Fetched
+from sources.reading import Batch, Problem, Reading, Unread, not_understood
+from sources.record import Row, Unreadable, json_bytes
+from sources.target import Fetched, Target
 
 if TYPE_CHECKING:
     from pipelines.landing import Landing
@@ -41,11 +43,11 @@ __all__ = ["operate"]
 
 V = TypeVar("V")
 AT_ONCE = 10
-FAILED, HELD, UNFIT, CANCELLED = 1, 4, 6, 130
+FAILED, HELD, UNFIT = 1, 4, 6
 
 
 async def operate(home: Home, order: Order, options: Options, watch: Watch | None = None) -> Surgery:
-    """Runs the order. Its outcome is in what is returned, also when it failed; only a cancellation is raised."""
+    """Runs the order. Its outcome is in what is returned, also when it failed; only `Cancelled` is raised, with it."""
     watch, started = watch or Watch(), time.monotonic()
     home.create()
     surgery = Surgery(order, outcomes={target: Outcome(target) for target in order.targets})
@@ -55,28 +57,39 @@ async def operate(home: Home, order: Order, options: Options, watch: Watch | Non
             "preflight" if order.preflight_only else "surgical", [order.source.name], phase="preflight",
             detail=orjson.dumps({"targets": named, "place": order.place}).decode(),
         )  # fmt: skip
-        stages = _Stages(surgery, ledger, Run(home, ledger, run_id, replace(options, quick=True), worker, watch))
-        phase = "failed"
+        told = SourceReport(order.source.name, 1)
+        report = surgery.report = Report(run_id, [told], timings_ms=surgery.timings_ms)
+        run = Run(home, ledger, run_id, replace(options, quick=True), worker, watch)
         try:
             async with ledger.beating(run_id):
-                await stages.run()
-            phase = "done" if surgery.exit_code in (0, PARTIAL) else "failed"
+                surgery.exit_code = await _Stages(surgery, ledger, run, report, told, order.place).run()
         except Locked as locked:
             surgery.error, surgery.exit_code = f"{locked}; nothing was written, try again when it is done", HELD
         except Exception as error:
             surgery.error, surgery.exit_code = f"{type(error).__name__}: {str(error).splitlines()[0]:.300}", FAILED
         except asyncio.CancelledError:
-            ledger.finish(run_id, "cancelled", CANCELLED, phase="cancelled", seconds=time.monotonic() - started)
-            raise
-        report = surgery.report or Report(run_id, [])
-        report.seconds = time.monotonic() - started
-        status = STATUS.get(surgery.exit_code, "failed")
-        failures = f"{len(surgery.failures)} failures in preflight" if phase == "failed" else None
-        ledger.finish(
-            run_id, status, surgery.exit_code, phase=phase, error=surgery.error or failures,
-            detail=orjson.dumps(surgery.counters()).decode(), **totals(report),
-        )  # fmt: skip
+            surgery.exit_code = CANCELLED
+            raise Cancelled(surgery) from None
+        finally:
+            _finish(ledger, surgery, time.monotonic() - started)
     return surgery
+
+
+def _finish(ledger: Ledger, surgery: Surgery, seconds: float) -> None:
+    """The ledger's last word of it."""
+    code = FAILED if surgery.exit_code == UNENDED else surgery.exit_code
+    status = {CANCELLED: "cancelled"}.get(code) or STATUS.get(code, "failed")
+    report = surgery.report or Report(surgery.run_id, [])
+    report.seconds = seconds
+    ledger.finish(
+        surgery.run_id, status, code, phase="done" if code in (0, PARTIAL) else status,
+        error=surgery.error or (_named(surgery) if code == UNFIT else None),
+        detail=orjson.dumps(surgery.counters()).decode(), **totals(report),
+    )  # fmt: skip
+
+
+def _named(surgery: Surgery) -> str:
+    return "; ".join(f"{target}: {why.code} {why}" for target, _, why in surgery.failures)[:500]
 
 
 @dataclass
@@ -84,43 +97,61 @@ class _Stages:
     surgery: Surgery
     ledger: Ledger
     warehouse: Run
+    report: Report
+    told: SourceReport
+    scope: str  # the place's id, as soon as it is known
+    touched: list[str] = field(default_factory=list)  # parent_keys
 
-    async def run(self) -> None:
-        order = self.surgery.order
+    async def run(self) -> int:
+        """The exit code."""
+        order, making = self.surgery.order, None
         if not order.preflight_only:
             self.warehouse.worker.submit(_import_dlt)  # while the network is waited for
         async with order.connected.connect() as api:
-            reading = Reading(api, _nothing, {})
-            self.warehouse.watch.readings[order.source.name] = reading
-            with self._stage("preflight"):
-                fetched = await self._preflight(reading)
-            if self.surgery.failures:
-                self.surgery.exit_code = UNFIT
-                return
-            if order.preflight_only:
-                return
-            with self.warehouse.home.lock():
-                with self._stage("ingest"):
-                    fresh, held = await self._fresh(fetched)
-                with self._stage("dependents"):
-                    opening = asyncio.create_task(self._opened(fresh))
-                    try:
-                        batches = await self._dependents(fresh, held)
-                    finally:
-                        landing = await opening
-                touched = [one.key for one in fresh]
-                making = await self._land(reading, landing, [*(one.batch for one in fresh), *batches])
-                if order.decide:
-                    order.decide(reading.api.now)
-                await making.make(touched)
-        await making.embed(touched)
-        self.surgery.exit_code = PARTIAL if self.surgery.failures or making.report.stage_problem else 0
+            run, source = self.warehouse, order.source.name
+            reading = run.watch.readings[source] = Reading(
+                api, _nothing, {}, unread=Quarantine(self.ledger, source).unread(), run=self.surgery.run_id,
+                look=partial(run.work, look, run.home),
+            )  # fmt: skip
+            try:
+                with self._stage("preflight"):
+                    fetched = await self._preflight(reading)
+                self._record(reading, [("preflight", target) for target in order.targets])
+                if not (self.surgery.failures or order.preflight_only):
+                    with self.warehouse.home.lock():
+                        making = await self._make(reading, fetched)
+            finally:
+                self._tell(reading)
+        if making is None:
+            return UNFIT if self.surgery.failures else 0
+        await making.embed(self.touched)
+        return self.report.exit_code
+
+    async def _make(self, reading: Reading, fetched: list[Fetched]) -> Making:
+        """Everything that is done under the lock."""
+        with self._stage("ingest"):
+            fresh, held = await self._fresh(fetched)
+        with self._stage("dependents"):
+            opening = asyncio.create_task(self._opened(fresh))
+            try:
+                batches = await self._dependents(fresh, held)
+            finally:
+                landing = await opening
+        self._record(reading, [(name, one.target) for one in fresh for name in one.dependents])
+        self.touched = [one.key for one in fresh]
+        await self._land(reading, landing, [*(one.batch for one in fresh), *batches])
+        if self.surgery.order.decide:
+            self.surgery.order.decide(reading.api.now)
+        making = self.warehouse.making(self.report, self._note, self.surgery.counters)
+        await making.make(self.touched)
+        return making
 
     async def _preflight(self, reading: Reading) -> list[Fetched]:
         """All targets as they are now; failures are collected, not raised."""
         source, gate = self.surgery.order.source, asyncio.Semaphore(AT_ONCE)
         try:
             place = await source.place(reading, self.surgery.order.place, self._known_scope())
+            self.scope = place.scope
         except Failure as failure:
             for outcome in self.surgery.outcomes.values():
                 outcome.failures.append(("preflight", failure))
@@ -153,10 +184,11 @@ class _Stages:
         gate, batches = asyncio.Semaphore(AT_ONCE), list[Batch]()
 
         async def read(one: Fetched, name: str) -> None:
-            async def all_of_it() -> list[Batch]:
-                return [batch async for batch in one.dependents[name](held.get(one.key, {}))]
+            async def all_of_it() -> None:
+                async for batch in one.dependents[name](held.get(one.key, {})):
+                    batches.append(batch)
 
-            batches.extend(await self._in_time(self.surgery.outcomes[one.target], name, gate, all_of_it) or [])
+            await self._in_time(self.surgery.outcomes[one.target], name, gate, all_of_it)
 
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches
@@ -165,22 +197,18 @@ class _Stages:
         """While the dependents are waited for."""
         return await self.warehouse.work(self.warehouse.open, self.surgery.order.source) if fresh else None
 
-    async def _land(self, reading: Reading, landing: "Landing | None", batches: list[Batch]) -> Making:
+    async def _land(self, reading: Reading, landing: "Landing | None", batches: list[Batch]) -> None:
         """Everything in one package, by the way that a bulk run's batches take."""
-        source, run = self.surgery.order.source, self.warehouse
-        told = SourceReport(source.name, 1)
-        report = self.surgery.report = Report(self.surgery.run_id, [told], timings_ms=self.surgery.timings_ms)
         if landing:
-            intake = run.intake(source, landing, sys.maxsize)
+            intake = self.warehouse.intake(self.surgery.order.source, landing, sys.maxsize)
             intake.reading = reading
             for batch in batches:
                 await intake.take(batch)
             await intake.land()
-            told.packages, told.rows = intake.packages, intake.rows
+            self.told.packages, self.told.rows = intake.packages, intake.rows
         for outcome in self.surgery.outcomes.values():
             outcome.ingested = outcome.fetched and not outcome.is_stale
-        self._told(reading, told)
-        return run.making(report, note=self._note)
+        self._tell(reading)
 
     def _held(self, keys: list[str]) -> dict[str, Row]:
         source, home = self.surgery.order.source, self.warehouse.home
@@ -200,11 +228,38 @@ class _Stages:
         known = [id_ for id_, name in called.items() if id_.isdigit() and wanted in (name.casefold(), id_)]
         return known[-1] if known else None
 
-    def _told(self, reading: Reading, told: SourceReport) -> None:
-        tallies = reading.tallies.values()
+    def _tell(self, reading: Reading) -> None:
+        tallies, told = reading.tallies.values(), self.told
         told.requests, told.fetched = sum(t.requests for t in tallies), sum(t.fetched for t in tallies)
         told.completed = sum(outcome.ingested for outcome in self.surgery.outcomes.values())
-        told.names = reading.names
+        told.names, told.unread = (
+            reading.names,
+            [
+                Unread(each.scope, each.surface, key, each.reason, json_bytes(each.raw).decode(), each.parent_key)
+                for key, each in reading.quarantined.items()
+                if not (key in reading.unread and reading.unread[key].is_let_be)
+            ],
+        )
+
+    def _record(self, reading: Reading, tried: list[tuple[str, Target]]) -> None:
+        """What failed, by the names that bulk runs give it: the next run that reads it closes it. What the preflight
+        could not read was not written, so nothing is missing: it is closed at once.
+        """
+        order, names = self.surgery.order, {self.scope: self.surgery.order.place, **reading.names}
+        surfaces = {f"{stage} of {target}" for stage, target in tried}
+        problems = [
+            Problem(self.scope, f"{stage} of {target}", why.code, str(why), why.until)
+            for target, stage, why in self.surgery.failures
+        ]
+
+        def was_tried(scope: str, surface: str) -> bool:
+            return scope == self.scope and surface in surfaces
+
+        self.ledger.record_problems(self.surgery.run_id, order.source.name, problems, names, was_tried)
+        if any(stage == "preflight" for stage, _ in tried):
+            self.ledger.record_problems(self.surgery.run_id, order.source.name, [], names, was_tried)
+        else:
+            self.told.problems = problems
 
     async def _in_time(
         self, outcome: Outcome, stage: str, gate: asyncio.Semaphore, read: Callable[[], Awaitable[V]]

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pipelines.screen import envelope, safe
-from pipelines.surgery import Order, Surgery
+from pipelines.surgery import CANCELLED, Order, Surgery
 from sources.http import Failure
 from sources.target import Target
 
@@ -82,6 +82,8 @@ def _meta(surgery: Surgery) -> dict[str, Any]:
         meta |= {"code": "PREFLIGHT_FAILED", "message": f"{count} of the targets cannot be read; nothing was written"}
     elif surgery.exit_code == 4:
         meta |= {"code": "LOCKED", "message": surgery.error}
+    elif surgery.exit_code == CANCELLED:
+        meta |= {"code": "CANCELLED", "message": "cancelled; the next run finishes what it began"}
     elif surgery.error:
         meta |= {"code": "FAILED", "message": surgery.error}
     return meta
@@ -90,7 +92,7 @@ def _meta(surgery: Surgery) -> dict[str, Any]:
 def _recovery(surgery: Surgery) -> list[str]:
     """What to run next: the same for what passes by itself, the rest without what is not there."""
     order = surgery.order
-    if surgery.exit_code == 4:
+    if surgery.exit_code in (4, CANCELLED):
         return [_command(order, order.targets)]
     failed = {target: why for target, _, why in surgery.failures}
     if surgery.exit_code == 6:

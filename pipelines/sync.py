@@ -19,20 +19,20 @@ from typing import TYPE_CHECKING, Any, Protocol
 import duckdb
 import orjson
 import pendulum
-import pyarrow as pa
 
-from pipelines import models, observed, past
+from pipelines import models, observed, past, skips
 from pipelines.destinations.errors import Unavailable
 from pipelines.intake import Intake
-from pipelines.ledger import Ledger
+from pipelines.ledger import LONG_AGO, Ledger
 from pipelines.making import STATUS, Making, Options
 from pipelines.payloads import Payloads
+from pipelines.quarantine import Quarantine, open_keys
 from pipelines.report import Report, SourceReport, Watch, totals
 from pipelines.roster import leave_word
-from pipelines.warehouse import Home, LandingError, PublishError, as_dicts
+from pipelines.suspects import look, readings_owed, rule, scopes_read, suspects
+from pipelines.warehouse import Home, LandingError, PublishError
 from sources.http import Api
-from sources.reading import Problem, Reading, Source
-from sources.record import Row, fingerprint
+from sources.reading import Problem, Reading, Source, Unread
 
 if TYPE_CHECKING:
     from pipelines.landing import Landing
@@ -60,7 +60,7 @@ async def sync(home: Home, sources: Sequence[Connected], options: Options, watch
             past.fold(ledger)
             mode = "full" if options.full else "sweep" if options.sweep else "bulk"
             mode = f"narrow {mode}" if options.is_narrowed else mode
-            run_id = ledger.begin(mode, [c.source.name for c in sources])
+            run_id = watch.run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(home, ledger, run_id, options, worker, watch)
             if home.destination.is_shared:
@@ -142,56 +142,71 @@ class Run:
     async def read_source(self, connected: Connected) -> SourceReport:
         source, ledger = connected.source, self.ledger
         landing = await self.work(self.open, source)
-        kept = {row["key"] for row in ledger.quarantined(source.name)}
         failed = frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(source.name))
         turn = int(ledger.fact(f"turns {source.name}") or 0) + 1
         async with connected.connect() as api:
             intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
                 api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                turn=turn, is_new=not (landing.cursors or landing.is_shaped()),
-                open_quarantine=frozenset(kept), open_failures=failed,
+                deep=self.options.deep, turn=turn, run=self.run_id,
+                since_run=ledger.third_last(self.run_id, source.name), look=partial(self.work, look, self.home),
+                is_new=not (landing.cursors or landing.is_shaped()),
+                unread=Quarantine(ledger, source.name).unread(), open_failures=failed,
                 safe_backfill_hours=self.options.safe_backfill_hours,
+                skipped_before=skips.known(ledger.connection, source.name),
             )  # fmt: skip
-            self.watch.at("reading")
+            self.watch.scopes[source.name] = len(source.scopes())
+            self.watch.at("reading", source.name)
             await source.read(reading)
-            await source.retry(reading, [dict(row) for row in ledger.quarantined(source.name, due=True)])
-            await intake.land()
+            await source.retry(
+                reading, [each for key, each in reading.unread.items() if each.is_due and key not in reading.healed]
+            )
+            await self._land(source, intake)
             await self._settle(source, reading, intake)
+            self.watch.left(source.name)
         return self._record(source, reading, intake)
+
+    async def _land(self, source: Source, intake: Intake) -> None:
+        """What is left of what was read."""
+        if intake.is_owing:
+            self.watch.at("landing", source.name)
+        await intake.land()
 
     async def _settle(self, source: Source, reading: Reading, intake: Intake) -> None:
         """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
         landed or failed since, and it would be asked for by the same rule."""
         ledger, due = self.ledger, f"due {source.name}"
-        is_suspected = reading.sweep or reading.full or ledger.open_failures(source.name)
-        if not is_suspected and ledger.fact(due) == _rule(source, reading):
+        is_suspected = reading.sweep or reading.full or bool(ledger.open_failures(source.name))
+        is_suspected = is_suspected or bool(reading.sightings) or any(u.is_due for u in reading.unread.values())
+        if not is_suspected and ledger.fact(due) == rule(source, reading):
             return
-        suspects = await self.work(_suspects, self.home, source, reading)
-        if suspects:
-            self.watch.at("settling")
-            if reading.open_failures:  # what stays broken shall not keep all behind it from being read
-                first = int(reading.turn * 0.618 % 1 * len(suspects))
-                suspects = [*suspects[first:], *suspects[:first]]
-            await source.settle(reading, suspects)
-            await intake.land()
+        found = await self.work(suspects, self.home, source, reading)
+        if found:
+            self.watch.settles(source.name, sum(map(readings_owed, found)))
+            await source.settle(reading, found)
+            await self._land(source, intake)
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at
             reading.full = False
-            suspects = await self.work(_suspects, self.home, source, reading)
-        if suspects or not self.options.is_narrowed:
-            ledger.learn(due, "suspects" if suspects else _rule(source, reading))
+            found = await self.work(suspects, self.home, source, reading)
+        if found or not self.options.is_narrowed:
+            ledger.learn(due, "suspects" if found else rule(source, reading))
 
-    def making(self, report: Report, note: Callable[[str], None] | None = None) -> Making:
-        """What comes after the landing; `note` is told of every stage that begins."""
+    def making(
+        self, report: Report, note: Callable[[str], None] | None = None,
+        detail: Callable[[int], dict[str, object]] | None = None,
+    ) -> Making:  # fmt: skip
+        """What comes after the landing; `note` is told of every stage that begins. `detail`: what the ledger keeps of
+        a run that ends with this exit code.
+        """
         return Making(
             self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
             lambda: {name: each.cursors for name, each in self.landings.items() if each.kept is None}, report,
-            note or (lambda phase: self.ledger.note(self.run_id, phase=phase)),
+            note or (lambda phase: self.ledger.note(self.run_id, phase=phase)), detail or (lambda _: report.stages),
         )  # fmt: skip
 
     async def rule_out(self, report: Report) -> None:
         """Answers of ours that a run over everything would have heard by now, had they been there."""
-        whole = {told.source: told.whole for told in report.sources if not told.problems}
+        whole = {told.source: told.whole for told in report.sources if not (told.problems or told.unread)}
         if whole and not self.options.is_narrowed:
             await self.work(observed.rule_out, self.home, whole, self.ledger.begun(self.run_id))
 
@@ -210,17 +225,14 @@ class Run:
             return False
         return self.options.sweep_is_due(last)
 
-    def _healed(self, name: str, reading: Reading) -> set[str]:
+    def _healed(self, reading: Reading) -> set[str]:
         """Of what was kept raw: what could be read now; and after reading all again, what is no longer there."""
         healed = reading.healed - reading.quarantined.keys()
-        failed = {(problem.scope, problem.surface) for problem in reading.problems}
-        for row in self.ledger.quarantined(name) if self.options.full else ():
-            if (
-                (row["surface"], row["scope"]) in reading.tallies
-                and row["key"] not in reading.quarantined
-                and (row["scope"], row["surface"]) not in failed
-            ):
-                healed.add(row["key"])
+        failed = {problem.scope for problem in reading.problems}
+        for key, each in reading.unread.items() if self.options.full else ():
+            was_read = (each.surface, each.scope) in reading.tallies and each.scope not in failed
+            if was_read and key not in reading.quarantined:
+                healed.add(key)
         return healed
 
     def _was_read(self, source: Source, reading: Reading) -> Callable[[str, str], bool]:
@@ -231,15 +243,29 @@ class Run:
         if reading.sweep:
             failed = {(problem.scope, problem.surface) for problem in reading.problems}
             self.ledger.learn(met, orjson.dumps(sorted(failed | owed if is_narrowed else failed)).decode())
-        scopes = set(_scopes(reading))
+        scopes = set(scopes_read(reading))
         left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
 
         def was_read(scope: str, surface: str) -> bool:
-            if is_narrowed and (scope not in scopes or surface in left_out):
-                return False
+            if is_narrowed and (scope not in scopes or surface in left_out or _is_of_one(surface)):
+                return (scope, surface) in reading.read
             return reading.sweep or (surface, scope) in reading.tallies or (scope, surface) not in owed
 
         return was_read
+
+    def _missing(self, source: Source, reading: Reading, intake: Intake) -> list[Unread]:
+        """What lies in quarantine of the scopes that this run has read. Readers are told what came and went."""
+        kept = Quarantine(self.ledger, source.name)
+        intake.keep_raw()
+        kept.heal(self._healed(reading))
+        unread, scopes = kept.unread(), set(scopes_read(reading))
+        if open_keys(unread) != open_keys(reading.unread):
+            self.ledger.learn("unpublished", str(self.run_id))
+        left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
+        return [
+            each for each in unread.values()
+            if not each.is_let_be and each.scope in scopes and each.surface not in left_out
+        ]  # fmt: skip
 
     def _record(self, source: Source, reading: Reading, intake: Intake) -> SourceReport:
         ledger, name = self.ledger, source.name
@@ -247,17 +273,20 @@ class Run:
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
         ledger.record_problems(self.run_id, name, reading.problems, reading.names, self._was_read(source, reading))
+        asked = set(source.scopes()) if self.options.is_narrowed else None
+        skips.record(ledger.connection, name, reading.skipped, asked)
         if quota := reading.api.quota:
             ledger.learn_quota(name, quota)
         if reading.api.ahead is not None:
             ledger.learn(f"clock {name}", str(reading.api.ahead))
-        intake.keep_raw()
-        ledger.heal(name, self._healed(name, reading))
+        missing = self._missing(source, reading, intake)
         swept = reading.sweep or ledger.fact(f"swept {name}") is None
         if not self.options.is_narrowed:
             ledger.learn(f"turns {name}", str(reading.turn))
             if swept and not reading.has_newly_failed:
                 ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
+        if reading.resets - {(problem.surface, problem.scope) for problem in reading.problems}:
+            ledger.learn(f"swept {name}", LONG_AGO)  # once: what failed is reset again
         tallies = reading.tallies.values()
         return SourceReport(
             source=name, scopes=len(source.scopes()), completed=reading.completed,
@@ -265,37 +294,12 @@ class Run:
             not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
             rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
-            quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
-            problems=reading.problems, names=reading.names, whole=reading.whole,
+            quota=quota.limit if quota else None, swept=reading.sweep, unread=missing, told=reading.told,
+            deleted=reading.deleted, problems=reading.problems, names=reading.names, whole=reading.whole,
+            skipped=reading.skipped,
         )  # fmt: skip
 
 
-def _rule(source: Source, reading: Reading) -> str:
-    """By what suspects are found: with another setting, or elsewhere, there may be some where there were none."""
-    return fingerprint(source.suspects, source.suspect_values(reading), _scopes(reading))
-
-
-def _scopes(reading: Reading) -> list[str]:
-    return sorted({scope for _, scope in reading.tallies})
-
-
-def _suspects(home: Home, source: Source, reading: Reading) -> list[Row]:
-    """In what this run read: other shards' are theirs, and nobody asks for what is configured no more."""
-    values = source.suspect_values(reading)
-    if values is None:
-        return []
-    sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
-    columns: list[list[Any]] = [list(column) for column in zip(*sighted, strict=True)] or [[], [], []]
-    types = (pa.string(), pa.string(), pa.int64())
-    with home.destination.looking(home) as connection:
-        connection.register(
-            "sighted",
-            pa.table({n: pa.array(c, t) for n, c, t in zip(("surface", "scope", "id"), columns, types, strict=True)}),
-        )
-        swept = [list(part) for part in zip(*reading.sightings, strict=True)] or [[], []]
-        connection.register(
-            "swept", pa.table({n: pa.array(c, pa.string()) for n, c in zip(("surface", "scope"), swept, strict=True)})
-        )
-        connection.register("read", pa.table({"scope": pa.array(_scopes(reading), pa.string())}))
-        ours = f"SELECT * FROM ({source.suspects}) AS suspects WHERE scope IN (SELECT scope FROM read)"
-        return list(as_dicts(connection.execute(ours, values)))
+def _is_of_one(surface: str) -> bool:
+    """`threads of !7`: what hangs on one issue or merge request, and is read only where it is due."""
+    return " of " in surface

@@ -59,9 +59,9 @@ class Vectors:
         return {hash_ for (hash_,) in found}
 
     def waiting(self, model: str) -> set[str]:
-        """What failed, and is not yet to be tried again."""
-        query = "SELECT content_hash FROM failures WHERE model = ? AND retry_at > ?"
-        return {hash_ for (hash_,) in self.connection.execute(query, (model, _now().to_iso8601_string()))}
+        """What failed, and is not yet to be tried again. What failed later than now did so by a wrong clock."""
+        now, query = _now().to_iso8601_string(), "SELECT content_hash FROM failures WHERE model = ? AND retry_at > ?"
+        return {hash_ for (hash_,) in self.connection.execute(f"{query} AND last_at <= ?", (model, now, now))}
 
     def known(self, model: str, text: str) -> bytes | None:
         row = self.connection.execute(

@@ -7,10 +7,11 @@ another destination (`pipelines/destinations/`) the directory holds only what is
 
 import fcntl
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,13 +20,15 @@ import pendulum
 
 from pipelines.destinations import Destination
 from pipelines.destinations.embedded import EMBEDDED
-from pipelines.destinations.errors import LandingError, Locked, PublishError
+from pipelines.destinations.errors import LandingError, Locked, PublishError, Unavailable
 from pipelines.sharding import Shard
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["QUICKLY", "Home", "LandingError", "Locked", "PublishError", "as_dicts", "copied"]
+__all__ = ["QUICKLY", "Home", "LandingError", "Locked", "PublishError", "as_dicts", "copied", "set_aside"]
+
+log = logging.getLogger("earshot")
 
 # for few rows: text of all rows around them is written as it is, in half the time; runs over lists compress theirs
 QUICKLY = "SET disabled_compression_methods = 'fsst'"
@@ -82,13 +85,20 @@ class Home:
         return self.path / "dlt"
 
     def create(self) -> None:
-        self.path.mkdir(parents=True, exist_ok=True)
+        """Before anything is written; what was decided is put back where it was lost."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            file = next(path for path in (self.path, *self.path.parents) if path.exists())
+            raise Unavailable(f"{file} is a file, where a directory is needed: move it away") from None
         self.path.chmod(0o700)
+        self.destination.restore_control(self)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Single flight, on this machine and wherever others write to the same."""
+        """Single flight, on this machine and wherever others write to the same; rows are put back that were lost."""
         with self.lock_here(), self.destination.single_flight(self):
+            self.destination.restore_rows(self)
             yield
 
     @contextmanager
@@ -103,30 +113,49 @@ class Home:
             file.truncate(0)
             file.write(json.dumps({"pid": os.getpid(), "since": pendulum.now("UTC").to_iso8601_string()}))
             file.flush()
+            self._clear()
             yield
+
+    def _clear(self) -> None:
+        """What is in the place of files that are made anew: an empty directory goes (containers make one for a mount
+        that is missing), and what may be somebody's is kept beside.
+        """
+        for path in (self.published, self.search, self.payloads, self.vectors, self.packed):
+            if path.is_dir() and not path.is_symlink():
+                with suppress(OSError):
+                    path.rmdir()
+            if path.exists() and not path.is_file():
+                log.warning("%s is no file; it is kept as %s", path, set_aside(path).name)
+        if self.working.exists() and not self.working.is_dir():
+            log.warning("%s is no directory; it is kept as %s", self.working, set_aside(self.working).name)
 
     def publish(self) -> int | None:
         """Readers see from now on what was built; bytes copied for them, where any were."""
         return self.destination.publish(self)
 
 
-def copied(warehouse: Path, published: Path) -> int:
-    """Copies the closed, checkpointed warehouse for readers; bytes copied. The one cost that grows with history."""
-    partial = published.with_suffix(".partial")
+def set_aside(path: Path) -> Path:
+    """Away from where something else belongs, under a name of its own."""
+    return path.rename(path.with_name(f"{path.name}.aside-{pendulum.now('UTC').format('YYYYMMDDHHmmssSSSSSS')}"))
+
+
+def copied(source: Path, target: Path) -> int:
+    """A closed, checkpointed database file, whole or not at all; bytes copied. The one cost that grows with history."""
+    partial = target.with_suffix(".partial")
     try:
-        shutil.copyfile(warehouse, partial)  # by the kernel
-        with open(partial, "rb+") as target:
-            os.fsync(target.fileno())
-        os.replace(partial, published)
-    except OSError as error:
+        shutil.copyfile(source, partial)  # by the kernel
+        with open(partial, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(partial, target)
+    except OSError:
         partial.unlink(missing_ok=True)
-        raise PublishError(f"could not publish {published}: {error.strerror}; readers keep the last state") from None
-    folder = os.open(published.parent, os.O_RDONLY)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return published.stat().st_size
+    return target.stat().st_size
 
 
 def _holder(path: Path) -> str:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pipelines.destinations.choice import DEFAULT, destination
 from pipelines.settings import EarshotConfig, HttpSource, checked, configured, data_dir, load
@@ -10,9 +11,12 @@ from pipelines.sharding import Shard
 from pipelines.warehouse import Home
 from sources.config import ConfigError, Settings, read_settings, section
 
-__all__ = ["DEMO_RUN", "connected", "home_of", "its_home", "real"]
+if TYPE_CHECKING:
+    from pipelines.demo import DemoSource
 
-DEMO_RUN = "demo-run"  # stands in a demo's directory: how often it ran
+__all__ = ["DEMO_RUN", "connected", "home_of", "its_config", "its_home", "real"]
+
+DEMO_RUN = "demo-run"  # stands in a demo's directory: what it remembers
 
 
 def home_of(
@@ -34,23 +38,29 @@ def home_of(
 
 
 def real(home: Home) -> Home:
-    """Whose sources are asked and answered must be the world's: the demo's are told by names that others may bear."""
+    """Whose sources are read must be the world's: the demo's are told by names that others may bear."""
     if (home.path / DEMO_RUN).exists():
         raise ConfigError(
-            f"{home.path} holds the demo's invented words: nothing real is read into it, compared with it or answered"
-            " from it; unset EARSHOT_DATA or name another directory (`earshot sync --demo` goes on with the demo)"
+            f"{home.path} holds the demo's invented words: nothing real is read into it or compared with it;"
+            " unset EARSHOT_DATA or name another directory (`earshot sync --demo` goes on with the demo)"
         )
     return home
 
 
-def connected(home: Home, source: str) -> HttpSource:
-    """The source as it is configured here, to be asked again or answered."""
-    real(home)
+def connected(home: Home, source: str) -> "HttpSource | DemoSource":
+    """The source as it is configured here, to be asked again or answered; of a demo, the demo's."""
+    if (home.path / DEMO_RUN).exists():
+        from pipelines.demo import of_last_run
+
+        return of_last_run(home.path, source)
     settings, config = load(Path.cwd())
     return configured(settings, config, (source,))[0]
 
 
 def its_home(folder: Path, environ: Mapping[str, str] = os.environ) -> Home:
     """As readers are told: by the settings alone."""
-    settings = read_settings(folder / ".dlt", environ)
-    return home_of(folder, settings, section(settings, "earshot", EarshotConfig), environ)
+    return home_of(folder, read_settings(folder / ".dlt", environ), its_config(folder, environ), environ)
+
+
+def its_config(folder: Path, environ: Mapping[str, str] = os.environ) -> EarshotConfig:
+    return section(read_settings(folder / ".dlt", environ), "earshot", EarshotConfig)

@@ -16,14 +16,18 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources.bluesky_accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
-from sources.bluesky_feed import Found, Page, Plan, Trail, load, page_of, walk
+from sources.bluesky_deep import compare
+from sources.bluesky_embeds import inner
+from sources.bluesky_feed import Page, page_of, walk
 from sources.bluesky_settle import LOOKED_AT, SUSPECTS, retry, settle
 from sources.bluesky_tables import TABLES
+from sources.bluesky_told import Told
+from sources.bluesky_trail import Plan, Trail, load
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
 from sources.http import Failure
-from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.reading import Batch, Reading, Unread, side_by_side
+from sources.record import Json, Row, Table, fingerprint
 
 __all__ = ["Bluesky", "BlueskyConfig"]
 
@@ -31,6 +35,7 @@ log = logging.getLogger("earshot.bluesky")
 
 FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
 MOST = 100  # posts a page
+LONG_AGO = "1970-01-01T00:00:00Z"
 DEEP_EVERY = timedelta(days=7)  # how often a sweep compares an account's own records
 FORCED_EVERY = 6  # runs: `postsCount` sees neither reposts nor edits
 
@@ -99,10 +104,11 @@ class Bluesky:
         await side_by_side(feeds, AT_ONCE)
 
     async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        await settle(reading, self._read, suspects, self.config.directory_url)
+        await settle(reading, self._read, suspects)
+        await compare(reading, self._read, suspects, self.config.directory_url)
 
-    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
-        await retry(reading, self._read, quarantined)
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        await retry(reading, self._read, due)
 
 
 async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
@@ -112,7 +118,8 @@ async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
     for account in accounts:
         account.profile = shown.get(account.did)
         saved, has_failed = account.state, (account.did, "posts") in reading.open_failures
-        if not account.profile or has_failed or saved.get("resume") or saved.get("profile") != told_by(account.profile):
+        is_unsure = has_failed or saved.get("resume") or saved.get("status", "active") != "active"
+        if not account.profile or is_unsure or saved.get("profile") != told_by(account.profile):
             due.append(account)
         else:
             reading.tally("posts", account.did).is_spared = True
@@ -138,30 +145,44 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         timedelta(hours=config.initial_lookback_hours), timedelta(hours=config.overlap_hours),
         timedelta(hours=reading.safe_backfill_hours), config.max_pages_per_actor, reading.sweep, is_lost,
     )  # fmt: skip
-    after = trail
+    after, told = trail, Told(account, trail)
     try:
         async for found in walk(ask, trail, plan):
+            if told.pages == 0 and (is_lost or trail.unread):
+                goal = trail.unread[-1].goal if trail.unread else reading.api.now - plan.backfill
+                reading.backfills("posts", account.did, goal)
             for item in found.items:
                 account.meet(author_of(item))
             rows = shaped(reading, account, found.items)
+            replayed = replays(rows, trail.newest)
+            told.add(rows, replayed, found.page)
             if rows:
-                yield Batch("posts", account.did, rows, replayed=replays(rows, trail.newest))
-            if found.trail:
-                after = found.trail
-                say(account, trail, found, tally.new)
+                yield Batch("posts", account.did, rows, replayed=replayed)
+            after = found.trail or after
+        told.all(after)
     except Failure as failure:
         away = await why_away(reading, account.did, failure)
         if away is None:
             raise
-        log.info("[SKIP] %s: %s", account.handle, away)
+        before = account.state.get("status")
+        if away == "not found" and before not in ("missing", away):
+            away = "missing"  # the AppView may have lost sight of it: the next run asks again
+        reading.skip(account.name, away)
+        if away != before:
+            reading.told.append(f"{account.handle} is {away}: skipped, nothing of it is deleted")
         for batch in standing(reading, account, trail, away):
             yield batch
         return
+    if account.state.get("status") not in (None, "active"):
+        reading.tell(f"{account.handle} is back")
+    if is_lost or (trail.head and trail.head > reading.api.now.add(days=1)):  # the walk went back a day from now
+        reading.resets.add(("posts", account.did))
+        account.saved = {**account.state, "deep": LONG_AGO}
     for batch in standing(reading, account, after, "active"):
         yield batch
     if reading.sweep:
         reading.sightings["posts", account.did] = set()
-        if deep_due(account, reading.api.now):
+        if account.state.get("floor") and (reading.deep or deep_due(account, reading.api.now)):
             reading.sightings["records", account.did] = set()
 
 
@@ -180,6 +201,7 @@ def standing(reading: Reading, account: Account, trail: Trail, status: str) -> I
         **trail.json(), "status": status, "told": account.told, "name": account.name, "taken_by": account.taken_by,
         "profile": told_by(account.profile) if account.profile else saved.get("profile"),
         "deep": saved.get("deep") or (trail.watermark and trail.watermark.to_iso8601_string()),
+        "compared": saved.get("compared"),
     }  # fmt: skip
     if cursor == saved:
         return
@@ -199,21 +221,9 @@ def known_trail(account: Account) -> tuple[Trail, bool]:
 
 
 def deep_due(account: Account, now: DateTime) -> bool:
-    followed = bool(account.state.get("floor"))
-    try:
-        return followed and now >= instant(account.state.get("deep")) + DEEP_EVERY
-    except Unreadable:
-        return followed
-
-
-def say(account: Account, trail: Trail, found: Found, new: int) -> None:
-    if trail.head is None:
-        log.info("[INITIAL] %s: %d posts in %d pages", account.handle, new, found.page)
-    elif new:
-        more = ": high volume, fetched more pages" if found.page > 1 else ""
-        log.info("[POLL] %s: %d posts across %d pages%s", account.handle, new, found.page, more)
-    if found.trail and found.trail.resume:
-        log.info("[POLL] %s: stopped after %d pages; the next run goes on there", account.handle, found.page)
+    """A week after the last one, or after the first walk; an instant in the future or none is due."""
+    last = account.instant("deep")
+    return last is None or not last <= now < last + DEEP_EVERY
 
 
 def told_by(profile: Json) -> str:
@@ -222,6 +232,4 @@ def told_by(profile: Json) -> str:
 
 def author_of(item: Json) -> Json:
     """The author of the item's post, or who reposted it."""
-    reason, post = item.get("reason"), item.get("post")
-    author = reason.get("by") if isinstance(reason, dict) else post.get("author") if isinstance(post, dict) else None
-    return author if isinstance(author, dict) else {}
+    return inner(inner(item, "reason"), "by") or inner(inner(item, "post"), "author")

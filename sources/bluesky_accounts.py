@@ -17,7 +17,7 @@ from sources.bluesky_rows import identity, item_rows
 from sources.config import ConfigError
 from sources.http import Failure
 from sources.reading import Batch, Reading, side_by_side
-from sources.record import Json, Row, Unreadable
+from sources.record import Json, Row, Unreadable, instant, maybe
 
 __all__ = ["AT_ONCE", "MOST_LISTED", "XRPC", "Account", "names_in", "profiles", "resolve", "shaped", "why_away"]
 
@@ -58,8 +58,19 @@ class Account:
         who = {"handle": self.handle, "display_name": None, "is_unlisted": False, **self.told}
         return {
             **who, "did": self.did, "scope": self.did, "configured_as": self.name, "status": status,
-            "handle_taken_by": self.taken_by, "watermark": watermark, "changed_at": now,
+            "handle_taken_by": self.taken_by, "watermark": watermark, "deep_swept_at": self.instant("compared"),
+            "changed_at": now,
         }  # fmt: skip
+
+    def row_again(self, now: DateTime) -> Row:
+        """As it was committed last."""
+        return self.row(str(self.state.get("status", "active")), self.instant("watermark"), now)
+
+    def instant(self, name: str) -> DateTime | None:
+        try:
+            return maybe(instant, self.state.get(name))
+        except Unreadable:
+            return None
 
     def meet(self, author: Json) -> None:
         """Who they are now. What cannot be read of it leaves them who they were; their posts land all the same."""
@@ -97,7 +108,7 @@ async def resolve(reading: Reading, names: list[str]) -> list[Account]:
     fresh = [name for name in names if name not in known]
     good = [name for name in fresh if DID.fullmatch(name) or HANDLE.fullmatch(name)]
     for name in set(fresh) - set(good):
-        reading.fail(name, "actors", Failure("NOT_FOUND", f"{name!r:.80} is neither a handle nor a DID"))
+        reading.skip(name, "neither a handle nor a DID")
     found: dict[str, Json] = {}
     for profile in await profiles(reading, good + (list(known) if reading.sweep or reading.full else [])):
         found[str(profile.get("handle", "")).lower()] = found[str(profile["did"])] = profile
@@ -179,8 +190,10 @@ async def _ask(reading: Reading, name: str, asked: dict[str, str]) -> None:
             raise Failure("FETCH_ERROR", f"{name} was resolved to something that is no DID")
         asked[name] = did
     except Failure as failure:
-        nobody = failure.status in (400, 404)
-        reading.fail(name, "actors", Failure("NOT_FOUND", f"nobody is called {name}") if nobody else failure)
+        if failure.status in (400, 404):
+            reading.skip(name, "nobody is called so")
+        else:
+            reading.fail(name, "actors", failure)
 
 
 def _remember(account: Account, holder: Json | None) -> None:

@@ -1,96 +1,50 @@
-"""How far an account's feed was read, and the walk that reads on.
+"""The walk that reads on in an account's feed.
 
 A feed's cursor leads to older items only, so every poll starts at the head, without one. Items stand where
 min(createdAt, indexedAt) puts them: a back-dated post appears below the head, and stopping at the first known post, or
 by what authors claim, loses some. A walk therefore goes on until a whole page stands below its *goal*: the watermark
-(when the last complete walk began) less the overlap. What breaks simpler walks:
+(when the last whole walk began) less the overlap. What breaks simpler walks:
 
-- A page may be short, or empty, with a cursor: only a missing cursor ends a feed.
-- A walk is capped halfway: the unread stretch below must be remembered. A saved cursor is right for that, and for
-  nothing else. The next run reads from the head down to where the last one began, then goes on at the cursor, by a page
-  at least. It must not walk the overlap again first: one that fills a run's allowance would never let it get to the
-  stretch. All these walks together are one, and when it is through its beginning is the watermark: what was back-dated
-  into the part that was read first is within the next goal.
-- A saved cursor is refused (500, 400), or so old that it is answered with nothing: the stretch is walked from the head.
+- The head page is as it was (by its ETag, or by what it says), and a post was put below it. That page says nothing of
+  those behind it: unless it reaches below the goal itself, the walk goes on behind it. Of these pages what they said is
+  known, so that only those that say something else are landed. An account that fell silent would be walked so for ever:
+  once its head page reaches below the overlap of *now*, the watermark moves, once, without any rows.
+- A page may be short, or empty, with a cursor: only a missing cursor ends a feed. A page that filled the feed says the
+  same when another appears behind it, but for its cursor.
+- A walk is capped halfway: the stretch below must be remembered, and whatever the head grows by until the next run is
+  read down to where the last one began. Where that alone fills a run's allowance it leaves a stretch too; a page of it
+  is kept for the oldest one, or what was left first would wait for ever. When nothing is unread any more, the beginning
+  of the first of these walks is the watermark: what was back-dated into a part that was read already is within the next
+  goal, which is why nothing vouches for the head then.
+- A saved cursor is refused (500, 400), or so old that it is answered with nothing: it is walked from the head.
 - Production's cursors are times, and "older than the cursor" skips items of the same millisecond at the edge of two
   pages. Such a cursor is moved up by that millisecond; what comes twice is dropped. A millisecond that fills a page
   is asked for once more, in the largest.
 - A cursor that was followed before would lead in circles: the walk fails, its watermark stays.
 
-A head page that is as it was when the last walk was complete (its ETag or what it says) means that nothing happened.
-A post put *below* the head page of an account whose head does not move is found by the sweep, which always walks, and
-by the next walk, whose goal is no later for the wait.
+What is dated back by more than the overlap is found by the deep sweep alone: bluesky_settle.py
 """
 
 import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from pendulum import DateTime
 
 from sources.bluesky_rows import feed_item, said_at, sight
-from sources.cursor import BadCursor
+from sources.bluesky_trail import Plan, Stretch, Top, Trail
 from sources.http import Answer, Failure
-from sources.record import Json, Unreadable, fingerprint, instant, maybe, text
+from sources.record import Json, Unreadable, fingerprint, instant
 
-__all__ = ["Found", "Plan", "Trail", "goal_reached", "load", "page_of", "walk", "wider"]
+__all__ = ["Found", "Page", "goal_reached", "page_of", "walk", "wider"]
 
 log = logging.getLogger("earshot.bluesky")
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 REFUSED = {400, 500}
-JOIN = timedelta(minutes=1)
-MOMENTS = ("head", "began", "watermark", "floor", "newest")
-
-
-@dataclass(frozen=True)
-class Resume:
-    """Where a capped walk stopped, and how far down it has to go."""
-
-    cursor: str
-    goal: DateTime
-
-
-@dataclass(frozen=True)
-class Trail:
-    """What is known of a feed between two runs."""
-
-    head: DateTime | None = None  # when a walk last began at the head, by the server's clock
-    began: DateTime | None = None  # when the walk that is under way began, over several runs where it is capped
-    watermark: DateTime | None = None  # when the last one began that left nothing unread
-    floor: DateTime | None = None  # how far back the first walk went: what is older was never asked for
-    newest: DateTime | None = None  # of all items, when the last was indexed
-    resume: Resume | None = None
-    etag: str | None = None
-    digest: str | None = None  # what the head page said
-
-    def json(self) -> Json:
-        moments = {name: getattr(self, name) for name in MOMENTS}
-        return {
-            **{name: at and at.to_iso8601_string() for name, at in moments.items()},
-            "since": self.floor and self.floor.to_iso8601_string(), "complete": self.resume is None,
-            "resume": self.resume and [self.resume.cursor, self.resume.goal.to_iso8601_string()],
-            "etag": self.etag, "digest": self.digest,
-        }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Plan:
-    lookback: timedelta  # how far a first walk goes
-    overlap: timedelta
-    backfill: timedelta  # how far after a trail that cannot be believed
-    pages: int  # at the most
-    rereads: bool = False  # walk, whatever the head page says
-    is_lost: bool = False  # the trail could not be believed
-
-    def goal(self, trail: Trail, now: DateTime) -> DateTime:
-        if trail.head is None:
-            return now - (self.backfill if self.is_lost else self.lookback)
-        if trail.resume or trail.watermark is None:
-            return trail.head - JOIN
-        return trail.watermark - self.overlap
+MOST_UNREAD = 20  # stretches; beyond that the two newest are one, and what lies between them is read again
 
 
 @dataclass(frozen=True)
@@ -99,9 +53,14 @@ class Page:
     cursor: str | None
     answer: Answer
 
-    @property
+    @cached_property
     def digest(self) -> str:
-        return fingerprint([sight(item) for item in self.items])
+        """What it says, and whether there is more behind it."""
+        return fingerprint([sight(item) for item in self.items], self.cursor is None)
+
+    @property
+    def is_hollow(self) -> bool:
+        return not self.items and self.cursor is None
 
 
 @dataclass(frozen=True)
@@ -114,24 +73,6 @@ class Found:
 
 
 Ask = Callable[..., Awaitable[Page]]  # cursor, ETag, is_large → page
-
-
-def load(saved: object) -> Trail:
-    """The saved trail; `BadCursor` if it cannot be believed."""
-    if saved is None:
-        return Trail()
-    try:
-        if not isinstance(saved, dict):
-            raise Unreadable("not a cursor")
-        moments = {name: maybe(instant, saved.get(name)) for name in MOMENTS}
-        told = saved.get("resume")
-        resume = Resume(text(told[0]), instant(told[1])) if told else None
-        etag, digest = (maybe(text, saved.get(name)) for name in ("etag", "digest"))
-    except (Unreadable, KeyError, ValueError, TypeError, IndexError) as error:
-        raise BadCursor(f"{type(error).__name__}: {error}") from None
-    if moments["head"] and not moments["watermark"] and not resume:
-        raise BadCursor("neither complete nor under way")
-    return Trail(**moments, resume=resume, etag=etag, digest=digest)
 
 
 def page_of(answer: Answer) -> Page:
@@ -150,89 +91,162 @@ def page_of(answer: Answer) -> Page:
 
 async def walk(ask: Ask, trail: Trail, plan: Plan) -> AsyncIterator[Found]:
     """What is new since `trail`. Nothing new: nothing, but perhaps another ETag."""
-    skips = trail.head is not None and not plan.rereads
-    head = await ask(None, trail.etag if skips else None)
+    top = None if trail.unread or plan.rereads else trail.top
+    head = await ask(None, trail.etag if top else None)
     now = head.answer.date
     if trail.head and trail.head > now.add(days=1):
         log.warning("cursor_invalid surface=posts: it lies in the future: %s; reset", trail.head)
         async for found in walk(ask, Trail(), replace(plan, is_lost=True)):
             yield found
         return
-    same = head.answer.not_modified or (skips and head.digest == trail.digest)
-    if same and trail.resume is None:
-        if not head.answer.not_modified:
-            yield Found([], 1, replace(trail, etag=head.answer.etag))
-        return
-    going = _Walk(ask, plan.pages, trail.newest)
-    after, goal = trail, plan.goal(trail, now)
-    if not same:
-        async for found in going.down(head, goal, joins=trail.resume is not None):
-            yield found
-        resume = Resume(going.left, min(goal, trail.resume.goal if trail.resume else goal)) if going.left else None
-        after = replace(
-            trail, head=now, began=trail.began if trail.resume else now, floor=trail.floor or goal,
-            resume=resume or trail.resume, etag=head.answer.etag, digest=head.digest,
-        )  # fmt: skip
-    if trail.resume and after.resume == trail.resume:
-        async for found in going.on(trail.resume):
-            yield found
-        after = replace(after, resume=Resume(going.left, trail.resume.goal) if going.left else None)
-    watermark = after.began if after.resume is None else after.watermark
-    yield Found([], going.pages, replace(after, watermark=watermark, newest=going.newest))
+    going = _Walk(ask, trail, plan, now, trail.newest)
+    if trail.unread:
+        way = going.join(head)
+    elif top and (head.answer.not_modified or head.digest == top.digest):
+        way = going.behind(head, top)
+    else:
+        way = going.whole(head)
+    async for found in way:
+        yield found
 
 
 @dataclass
 class _Walk:
-    """Pages from one account's feed within one run's allowance."""
+    """One run's pages of one account's feed."""
 
     ask: Ask
-    allowed: int
+    trail: Trail
+    plan: Plan
+    now: DateTime
     newest: DateTime | None
     pages: int = 0
     left: str | None = None  # where it stopped, if it was not through
-    met: set[object] | None = None
+    differs: bool = False  # a page said something else than was known of it
+    met: set[object] = field(default_factory=set)
+    said: list[str] = field(default_factory=list)  # what the pages said that the next poll may ask for again
+    is_low: bool = False  # and whether the last of them was below its goal
+
+    async def whole(self, head: Page) -> AsyncIterator[Found]:
+        """From the head down to the goal."""
+        goal, cursor = self.plan.goal(self.trail, self.now), wider(head.cursor) if head.cursor else None
+        async for found in self.down(head, goal, self.plan.pages):
+            yield found
+        yield self.through(goal, head.answer.etag, Top(head.digest, _oldest(head.items), cursor, tuple(self.said[1:])))
+
+    async def behind(self, head: Page, top: Top) -> AsyncIterator[Found]:
+        """The head page is as it was; those behind it that stand above the goal may be others."""
+        goal, etag = self.plan.goal(self.trail, self.now), head.answer.etag or self.trail.etag
+        if top.cursor is not None and not top.ends_before(goal):
+            page, self.pages = await self.at(top.cursor), 1
+            if page is None or (page.is_hollow and (page.digest,) != top.behind):
+                async for found in self.whole(await self.ask(None, None)):
+                    yield found
+                return
+            async for found in self.down(page, goal, self.plan.pages, top.cursor, top.behind):
+                yield found
+            if self.differs or self.left or top.ends_before(self.now - self.plan.overlap):
+                yield self.through(goal, etag, replace(top, behind=tuple(self.said)))
+                return
+        if etag != self.trail.etag:
+            yield Found([], self.pages, replace(self.trail, etag=etag))
+
+    async def join(self, head: Page) -> AsyncIterator[Found]:
+        """Down to where the last walk began; then on with what was left, the oldest first, by a page at least."""
+        goal = self.plan.goal(self.trail, self.now)
+        async for found in self.down(head, goal, max(1, self.plan.pages - 1), joins=True):
+            yield found
+        unread = _few((*self.rest(goal), *self.trail.unread))
+        enough = max(self.plan.pages, self.pages + 1)
+        while unread and self.pages < enough:
+            *newer, oldest = unread
+            async for found in self.on(oldest):
+                yield found
+            unread = (*newer, *self.rest(oldest.goal))
+        whole = replace(self.trail, head=self.now, newest=self.newest, unread=unread, etag=None, top=None)
+        yield Found([], self.pages, whole if unread else replace(whole, watermark=self.trail.began))
+
+    async def on(self, stretch: Stretch) -> AsyncIterator[Found]:
+        """What a capped walk left; from the head again if its cursor is no longer taken."""
+        page = await self.at(stretch.cursor)
+        if page is None or page.is_hollow:
+            page = await self.ask(None, None)
+        async for found in self.down(page, stretch.goal, self.plan.pages, stretch.cursor):
+            yield found
 
     async def down(
-        self, page: Page, goal: DateTime, followed: str | None = None, joins: bool = False
-    ) -> AsyncIterator[Found]:
+        self, page: Page, goal: DateTime, allowed: int, followed: str = "", known: tuple[str, ...] = (),
+        joins: bool = False,
+    ) -> AsyncIterator[Found]:  # fmt: skip
         """This page and those below it, until one stands below the goal; where it only joins a walk, a part of one."""
-        asked = {(followed, False)} if followed else set[tuple[str, bool]]()
-        self.met, self.left = self.met or set(), None
+        asked, first, self.left = {(followed, False)}, self.pages, None
         while True:
+            expected = known[self.pages - first : self.pages - first + 1]
             self.pages += 1
-            known = {_version(item): item for item in page.items}
-            fresh = [item for key, item in known.items() if key not in self.met]
-            self.met |= known.keys()
-            self.newest = max(filter(None, (self.newest, *map(_indexed, page.items))), default=None)
-            yield Found(fresh, self.pages)
+            self.remember(page)
+            items = {_version(item): item for item in page.items}
+            fresh = [item for key, item in items.items() if key not in self.met]
+            self.met |= items.keys()
+            if expected != (page.digest,):
+                self.differs = True
+                yield Found(fresh, self.pages)
             if page.cursor is None or goal_reached(page.items, goal, max if not joins else min):
                 return
-            wide = wider(page.cursor)
-            ways = ((wide, False), (wide, True), (page.cursor, False))
-            way = next((one for one in ways if one not in asked), None)
+            way = next((one for one in _ways(page.cursor) if one not in asked), None)
             if way is None:
                 raise Failure(
                     "FETCH_ERROR", f"{page.answer.url.path} leads in circles: cursor {page.cursor!r:.60} again"
                 )
             cursor, is_large = way
-            if self.pages >= self.allowed and not is_large:
+            if self.pages >= allowed and not is_large:
                 self.left = cursor
                 return
             asked.add(way)
             page = await self.ask(cursor, None, is_large)
 
-    async def on(self, resume: Resume) -> AsyncIterator[Found]:
-        """The stretch that a capped walk left; from the head again if its cursor is no longer taken."""
+    async def at(self, cursor: str) -> Page | None:
+        """The page that a saved cursor leads to; None where it is refused."""
         try:
-            page: Page | None = await self.ask(resume.cursor, None)
+            return await self.ask(cursor, None)
         except Failure as failure:
             if failure.status not in REFUSED:
                 raise
-            page = None
-        if page is None or (not page.items and page.cursor is None):
-            page = await self.ask(None, None)
-        async for found in self.down(page, resume.goal, resume.cursor):
-            yield found
+            return None
+
+    def remember(self, page: Page) -> None:
+        self.newest = max(filter(None, (self.newest, *map(_indexed, page.items))), default=None)
+        if not self.is_low:
+            self.said.append(page.digest)
+            self.is_low = goal_reached(page.items, self.now - self.plan.overlap)
+
+    def rest(self, goal: DateTime) -> tuple[Stretch, ...]:
+        return (Stretch(self.left, goal),) if self.left else ()
+
+    def through(self, goal: DateTime, etag: str | None, top: Top) -> Found:
+        """The trail after a walk that began at the head, whole or capped."""
+        now, is_whole = self.now, self.left is None
+        after = replace(
+            self.trail, head=now, began=now, watermark=now if is_whole else self.trail.watermark,
+            floor=self.trail.floor or goal, newest=self.newest, unread=self.rest(goal),
+            etag=etag if is_whole else None, top=top if is_whole else None,
+        )  # fmt: skip
+        return Found([], self.pages, after)
+
+
+def _few(unread: tuple[Stretch, ...]) -> tuple[Stretch, ...]:
+    if len(unread) <= MOST_UNREAD:
+        return unread
+    newest, following, *older = unread
+    return (Stretch(newest.cursor, following.goal), *older)
+
+
+def _ways(cursor: str) -> tuple[tuple[str, bool], ...]:
+    """How the page there may be asked for, each way once: its cursor, and whether in the largest size."""
+    wide = wider(cursor)
+    return (wide, False), (wide, True), (cursor, False)
+
+
+def _oldest(items: list[Json]) -> DateTime | None:
+    return min(filter(None, map(_placed, items)), default=None)
 
 
 def goal_reached(items: list[Json], goal: DateTime, which: Callable[[list[DateTime]], DateTime] = max) -> bool:

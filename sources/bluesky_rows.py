@@ -4,16 +4,19 @@ A post's record is whatever its author's client wrote: dates may lie or be missi
 knows. Only what identifies an item must be right; the rest is kept as far as it can be understood.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pendulum import DateTime
 
-from sources.record import Json, Row, Unreadable, event_key, instant, json_text, maybe, need, text
+from sources.bluesky_embeds import inner, listed, read, words
+from sources.record import Json, Row, Unreadable, event_key, fingerprint, instant, json_text, maybe, need, stamp, text
 
-__all__ = ["UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight", "standing"]
+__all__ = ["POST", "REPOST", "UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight", "standing"]
 
+POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
+REPOSTED = "#reasonRepost"
 UNLISTED = "!no-unauthenticated"  # the author asks not to be shown to readers who are not signed in
 TRACKERS = ("utm_", "fbclid", "gclid", "mc_cid", "mc_eid", "igshid")
 Shaped = dict[str, list[Row]]
@@ -21,60 +24,75 @@ Shaped = dict[str, list[Row]]
 
 def feed_item(item: Json) -> Json:
     """The item with its own uri as `id`, under which it is kept raw if it cannot be read."""
-    reason, post = _inner(item, "reason"), _inner(item, "post")
-    return {**item, "id": reason.get("uri") or post.get("uri")}
+    reason, post = inner(item, "reason"), inner(item, "post")
+    return {**item, "id": (reason.get("uri") or _nameless(reason, post)) if _passes_on(reason) else post.get("uri")}
+
+
+def _passes_on(reason: Json) -> bool:
+    """Whether the item is a repost. `uri` does not tell: it is optional there."""
+    told = reason.get("$type")
+    return told.endswith(REPOSTED) if isinstance(told, str) else "by" in reason
+
+
+def _nameless(reason: Json, post: Json) -> str | None:
+    """A name for a repost that has none: who, when and what, the same in every answer."""
+    who, what = inner(reason, "by").get("did"), post.get("uri")
+    try:
+        at = stamp(instant(reason.get("indexedAt")))
+    except Unreadable:
+        return None
+    return f"at://{text(who)}/{REPOST}#{at}-{fingerprint(what)}" if isinstance(who, str) and what else None
 
 
 def item_rows(item: Json, owner: str, handle: str, seen_at: DateTime) -> Shaped:
     """Everything that one item says, for all tables; `Unreadable` if it cannot be identified."""
-    post = _inner(item, "post")
-    record, reason = _inner(post, "record"), _inner(item, "reason")
-    author, is_repost = _inner(post, "author"), "uri" in reason
+    post, reason = inner(item, "post"), inner(item, "reason")
+    record, author = inner(post, "record"), inner(post, "author")
     uri, cid = text(need(item, "id")), text(need(post, "cid"))
     post_uri, author_did = text(need(post, "uri")), text(need(author, "did"))
-    reply, embed = _inner(record, "reply"), _inner(record, "embed")
-    root = _inner(reply, "root").get("uri")
-    quote = _quoted(embed)
+    reply, held = inner(record, "reply"), read(record, inner(post, "embed"))
+    root, quote = words(inner(reply, "root").get("uri")), _quoted(held.embed_uri)
+    # what somebody else wrote is not its follower's word, whatever is said of why it stands there
+    is_repost = _passes_on(reason) or author_did != owner
     kind = "repost" if is_repost else "reply" if root else "quote" if quote else "post"
-    key = {"did": owner, "uri": uri, "cid": cid, "parent_key": f"bluesky:{text(root or post_uri)}"}
-    claim = record.get("createdAt")
-    created, indexed = _date(claim), instant(need(post, "indexedAt"))
+    key = {"did": owner, "uri": uri, "cid": cid, "parent_key": f"bluesky:{root or post_uri}"}
+    created, indexed = _date(record.get("createdAt")), instant(need(post, "indexedAt"))
+    stands_at = _stands_at(reason)
     labels, is_unlisted = _texts(tuple(_labels(post))), UNLISTED in _labels(author)
     row: Row = {
         **key, "event_key": event_key("bluesky", kind, owner, uri, cid), "scope": owner, "handle": handle, "kind": kind,
-        "post_uri": post_uri, "author_did": author_did, "author": text(author.get("handle") or author_did),
+        "post_uri": post_uri, "author_did": author_did, "author": words(author.get("handle")) or author_did,
         "text": maybe(text, record.get("text")) or "", "created_at": created,
-        "created_claim": text(claim) if isinstance(claim, str) else None,
-        "indexed_at": instant(need(reason, "indexedAt")) if is_repost else indexed,
-        "said_at": instant(reason["indexedAt"]) if "indexedAt" in reason else _earlier(created, indexed),
-        "langs": _texts(tuple([lang for lang in _listed(record, "langs") if isinstance(lang, str)])),
-        "reply_parent_uri": maybe(text, _inner(reply, "parent").get("uri")), "reply_root_uri": maybe(text, root),
-        "quote_uri": quote, "embed_type": maybe(text, embed.get("$type")), "labels": labels,
-        "is_unlisted": is_unlisted, "seen_at": seen_at,
+        "created_claim": words(record.get("createdAt")), "indexed_at": (stands_at if is_repost else None) or indexed,
+        "said_at": stands_at or _earlier(created, indexed),
+        "langs": _texts(tuple([lang for lang in listed(record, "langs") if isinstance(lang, str)])),
+        "reply_parent_uri": words(inner(reply, "parent").get("uri")), "reply_root_uri": root,
+        "quote_uri": quote, "embed_type": words(inner(record, "embed").get("$type")), "embed_uri": held.embed_uri,
+        **held.others_row, "labels": labels, "is_unlisted": is_unlisted, "seen_at": seen_at,
     }  # fmt: skip
     state: Row = {**key, "labels": labels, "is_unlisted": is_unlisted, "indexed_at": indexed}
-    if not (embed or record.get("facets") or record.get("tags")):
+    if held.is_empty:
         return {"posts": [row], "post_states": [state]}
     return {
         "posts": [row], "post_states": [state],
-        "post_links": [{**key, **link} for link in _links(record, embed)],
-        "post_images": [{**key, **image} for image in _images(embed, _inner(post, "embed"))],
-        "post_tags": [{**key, "tag": tag} for tag in dict.fromkeys(_tags(record))],
-        "post_mentions": [{**key, "mentioned_did": did} for did in dict.fromkeys(_features(record, "mention", "did"))],
+        "post_links": [{**key, **link} for link in _links(held.links)],
+        "post_images": [{**key, **medium} for medium in held.media],
+        "post_tags": [{**key, "tag": tag} for tag in dict.fromkeys(held.tags)],
+        "post_mentions": [{**key, "mentioned_did": did} for did in dict.fromkeys(held.mentions)],
     }  # fmt: skip
 
 
 def sight(item: Json) -> list[object]:
     """What would be landed of an item if it changed, in short: equal sights mean that there is nothing new in it."""
-    post = _inner(item, "post")
-    author = _inner(post, "author")
+    post = inner(item, "post")
+    author = inner(post, "author")
     return [item.get("id"), post.get("cid"), post.get("indexedAt"), _labels(post), author.get("handle"),
             author.get("displayName"), UNLISTED in _labels(author)]  # fmt: skip
 
 
 def standing(post: Json) -> tuple[object, str, bool]:
     """What of a post can change, as it is landed: its version, its labels, whether its author asks not to be shown."""
-    return post.get("cid"), _texts(tuple(_labels(post))), UNLISTED in _labels(_inner(post, "author"))
+    return post.get("cid"), _texts(tuple(_labels(post))), UNLISTED in _labels(inner(post, "author"))
 
 
 def identity(author: Json) -> Row:
@@ -87,10 +105,13 @@ def identity(author: Json) -> Row:
 
 def said_at(item: Json) -> DateTime:
     """Where the item stands in its feed, or later: min(claimed, indexed). A repost carries somebody's old post."""
-    reason, post = _inner(item, "reason"), _inner(item, "post")
-    if "indexedAt" in reason:
-        return instant(reason["indexedAt"])
-    return _earlier(_date(_inner(post, "record").get("createdAt")), instant(need(post, "indexedAt")))
+    post = inner(item, "post")
+    stands_at = _stands_at(inner(item, "reason"))
+    return stands_at or _earlier(_date(inner(post, "record").get("createdAt")), instant(need(post, "indexedAt")))
+
+
+def _stands_at(reason: Json) -> DateTime | None:
+    return instant(need(reason, "indexedAt")) if _passes_on(reason) else maybe(instant, reason.get("indexedAt"))
 
 
 def _earlier(created: DateTime | None, indexed: DateTime) -> DateTime:
@@ -115,12 +136,8 @@ def normal(url: str) -> str:
     return urlunsplit((parts.scheme, place, parts.path or "/", urlencode(kept), ""))
 
 
-def _links(record: Json, embed: Json) -> Iterator[Row]:
-    """Of the text's facets, then of the card; a page that is linked twice is one link."""
-    external = next((_inner(part, "external") for part in (embed, _inner(embed, "media")) if "external" in part), {})
-    said: list[tuple[str, str | None]] = [(url, None) for url in _features(record, "link", "uri")]
-    if isinstance(external.get("uri"), str):
-        said.append((text(external["uri"]), maybe(text, external.get("title"))))
+def _links(said: Iterable[tuple[str, str | None]]) -> Iterator[Row]:
+    """A page that is linked twice is one link."""
     found: dict[str, Row] = {}
     for url, title in said:
         page = normal(url)
@@ -130,42 +147,9 @@ def _links(record: Json, embed: Json) -> Iterator[Row]:
     yield from found.values()
 
 
-def _images(embed: Json, view: Json) -> Iterator[Row]:
-    if not embed:
-        return
-    media, shown = _inner(embed, "media") or embed, _inner(view, "media") or view
-    urls = [one.get("fullsize") if isinstance(one, dict) else None for one in _listed(shown, "images")]
-    for n, image in enumerate(_listed(media, "images")):
-        alt = image.get("alt") if isinstance(image, dict) else None
-        url = urls[n] if n < len(urls) else None
-        yield {"position": n, "kind": "image", "alt": maybe(text, alt), "url": maybe(text, url)}
-    if "video" in media:
-        yield {"position": 0, "kind": "video", "alt": maybe(text, media.get("alt")),
-               "url": maybe(text, shown.get("playlist"))}  # fmt: skip
-
-
-def _tags(record: Json) -> Iterator[str]:
-    yield from _features(record, "tag", "tag")
-    yield from (text(tag) for tag in _listed(record, "tags") if isinstance(tag, str))
-
-
-def _features(record: Json, kind: str, name: str) -> Iterator[str]:
-    if not record.get("facets"):
-        return
-    for facet in _listed(record, "facets"):
-        for feature in _listed(facet, "features") if isinstance(facet, dict) else ():
-            if isinstance(feature, dict) and feature.get("$type") == f"app.bsky.richtext.facet#{kind}":
-                value = feature.get(name)
-                if isinstance(value, str):
-                    yield text(value)
-
-
-def _quoted(embed: Json) -> str | None:
-    """`record` is the quote itself, or holds it where the post has pictures too."""
-    if not embed:
-        return None
-    record = _inner(embed, "record")
-    return maybe(text, record.get("uri") or _inner(record, "record").get("uri"))
+def _quoted(uri: str | None) -> str | None:
+    """A starter pack, a list, a feed, a labeler is shared by the same kind of embed, and not quoted."""
+    return uri if uri and f"/{POST}/" in uri else None
 
 
 @lru_cache(256)  # the same few in all posts
@@ -174,9 +158,11 @@ def _texts(listed: tuple[str, ...]) -> str:
 
 
 def _labels(labelled: Json) -> list[str]:
+    """Those that hold: `neg` takes one back."""
     if not labelled.get("labels"):
         return []
-    return sorted({str(one.get("val")) for one in _listed(labelled, "labels") if isinstance(one, dict)})
+    given = [one for one in listed(labelled, "labels") if isinstance(one, dict) and one.get("neg") is not True]
+    return sorted({value for one in given if isinstance(value := one.get("val"), str)})
 
 
 def _date(claim: object) -> DateTime | None:
@@ -191,13 +177,3 @@ def _domain(url: str) -> str | None:
         return urlsplit(url).hostname
     except ValueError:
         return None
-
-
-def _inner(record: Json, name: str) -> Json:
-    found = record.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def _listed(record: Json, name: str) -> list[object]:
-    found = record.get(name)
-    return found if isinstance(found, list) else []

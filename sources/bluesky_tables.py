@@ -15,13 +15,15 @@ _VERSION = ("did", "uri", "cid")
 
 ACTORS = Table("actors", ("did",), {
     "did": TEXT, "scope": TEXT, "handle": TEXT, "display_name": TEXT, "configured_as": TEXT, "status": TEXT,
-    "is_unlisted": FLAG, "handle_taken_by": TEXT, "watermark": INSTANT, "changed_at": INSTANT,
+    "is_unlisted": FLAG, "handle_taken_by": TEXT, "watermark": INSTANT, "deep_swept_at": INSTANT,
+    "changed_at": INSTANT,
 }, shown=("handle", "is_unlisted"))  # fmt: skip
 POSTS = Table("posts", _VERSION, {
     **_ITEM, "event_key": TEXT, "scope": TEXT, "handle": TEXT, "kind": TEXT, "post_uri": TEXT, "author_did": TEXT,
     "author": TEXT, "text": TEXT, "created_at": INSTANT, "created_claim": TEXT, "indexed_at": INSTANT,
     "said_at": INSTANT, "langs": TEXT, "reply_parent_uri": TEXT, "reply_root_uri": TEXT, "quote_uri": TEXT,
-    "embed_type": TEXT, "labels": TEXT, "is_unlisted": FLAG, "seen_at": INSTANT,
+    "embed_type": TEXT, "embed_uri": TEXT, "other_embeds": TEXT, "other_types": TEXT, "labels": TEXT,
+    "is_unlisted": FLAG, "seen_at": INSTANT,
 }, keeps="versions")  # fmt: skip
 POST_STATES = Table("post_states", ("did", "uri"), {
     **_ITEM, "labels": TEXT, "is_unlisted": FLAG, "indexed_at": INSTANT,

@@ -20,15 +20,16 @@ from sources import github_rows as rows
 from sources.config import ConfigError, Secret, check_address, check_token
 from sources.cursor import Found, follow
 from sources.github_answer import GithubAnswers
+from sources.github_gone import settle
 from sources.github_pulls import SETTLE, owed_reviews, pull_batches, pull_requests
 from sources.github_repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
-from sources.github_settle import SUSPECTS, retry, settle
+from sources.github_settle import SUSPECTS, retry
 from sources.github_tables import TABLES
 from sources.github_target import HELD, fetch
 from sources.http import Failure
 from sources.paging import Ask
 from sources.place import Place, look_up, sight_by
-from sources.reading import Batch, Reading, side_by_side
+from sources.reading import Batch, Reading, Unread, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant
 from sources.target import Fetched, Target
 
@@ -36,8 +37,8 @@ __all__ = ["Github", "GithubConfig"]
 
 REPOSITORIES_AT_ONCE = 8
 TYPES = {
-    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}),
-    "comments": frozenset({"issue_comments", "review_comments"}),
+    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}), "reviews": frozenset({"pull_requests"}),
+    "comments": frozenset({"issue_comments", "review_comments"}), "repositories": frozenset(),
 }  # fmt: skip
 SURFACES = frozenset[str]().union(*TYPES.values())
 HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
@@ -110,8 +111,8 @@ class Github:
         if self.surfaces == SURFACES:  # else what does not add up may be in the lists that were left out
             await settle(self._read, suspects)
 
-    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
-        await retry(self._read, quarantined)
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        await retry(self._read, due)
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
         return {"floor": self.config.floor}
@@ -165,7 +166,7 @@ class Github:
             "review_comments": review_comments(repo, self.config, number),
         }
         for surface, batches in surfaces.items():
-            if surface in self.surfaces:
+            if surface in self.surfaces and ("absent", f"{repo.scope}/{number}") not in repo.reading.sightings:
                 await repo.reading.surface(surface, repo.scope, batches)
 
 
@@ -201,10 +202,20 @@ async def review_comments(repo: Place, config: GithubConfig, number: int | None 
 
 
 async def opener(repo: Place, number: int) -> AsyncIterator[Batch]:
-    async for issue, cursor in _changed(repo, "issues", f"issues/{number}", number):
-        yield Batch("issues", f"{repo.scope}/{number}", issue_rows(repo, [issue]), cursor)
-    if repo.reading.sweep:
-        repo.reading.sightings["issues", f"{repo.scope}/{number}"] = set()  # it answered; its reviews are looked at
+    """A pull request followed by itself. One that was there and is not any more is looked after as any other is; what
+    answers again then is news, whatever it says."""
+    reading, scope = repo.reading, f"{repo.scope}/{number}"
+    try:
+        async for issue, cursor in _changed(repo, "issues", f"issues/{number}", number):
+            yield Batch("issues", scope, issue_rows(repo, [issue]), cursor)
+    except Failure as failure:
+        if failure.code != "NOT_FOUND" or scope not in reading.saved.get("issues", {}):
+            raise
+        reading.sightings["absent", scope] = set()
+        yield Batch("issues", scope, {}, {"etag": None, "shown": None})
+        return
+    if reading.sweep:
+        reading.sightings["issues", scope] = set()  # it answered; its reviews are looked at
 
 
 async def pull_request(repo: Place, number: int) -> AsyncIterator[Batch]:

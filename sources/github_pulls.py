@@ -126,7 +126,8 @@ async def _catch_up(
         recalled = [s for s in sightings if s.moment and s.moment >= newest - overlap and settled(s, first)]
         window |= {str(s.id): s.version for s in recalled}
         recent = page.only(lambda s: _not_before(s, floor))
-        changed = recent.only(lambda s: mark.window.get(str(s.id)) != s.version).items
+        others = recent.only(lambda s: mark.window.get(str(s.id)) != s.version).items
+        changed = [pull for pull in others if not repo.reading.is_kept(repo.scope, "pull_requests", pull)]
         if changed:
             yield None, changed
         if len(recent.items) < len(page.items):
@@ -155,7 +156,7 @@ async def pull_batches(
     def row(pull: Json) -> Row:
         return rows.pull_request_row(pull, repo.scope, repo.name, repo.now, read[id(pull)].is_complete)
 
-    shaped = {"pull_requests": repo.reading.shape(repo.scope, "pull_requests", pulls, row)}
+    shaped = {"pull_requests": repo.shape("pull_requests", pulls, lambda pull, *_: row(pull))}
     long = [remembered(repo, pull["number"], each) for pull in pulls if (each := read[id(pull)]).cursor is not None]
     others = [review for each in read.values() if each.cursor is None for review in each.rows]
     return [*long, Batch(surface, scope, {**shaped, **_with_latest(others)}, cursor)]

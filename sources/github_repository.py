@@ -12,20 +12,26 @@ from sources import github_rows as rows
 from sources.http import Answer, Failure
 from sources.place import Kind, Place
 from sources.reading import Reading
-from sources.record import Json, Row, Unreadable
+from sources.record import Json, Row, Unreadable, integer
 
-__all__ = ["REPOSITORY", "comment_rows", "issue_rows", "place_of", "review_comment_rows"]
+__all__ = ["REPOSITORY", "comment_rows", "issue_rows", "place_of", "review_comment_rows", "review_rows"]
 
 
 def place_of(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
-    def is_own(path: str) -> bool:
-        """A transferred issue redirects into another repository, whose records must not be taken for this one's."""
-        led = re.search(r"/repositories/(\d+)/", path)
-        return led is None or led[1] == scope
+    def parent_of(surface: str, item: Json) -> str | None:
+        number = rows.number_told(item)
+        return rows.parent_key(scope, number) if number is not None else None
+
+    def is_own(path: str, asked: str) -> bool:
+        """A transferred issue redirects into another repository, and one that came back to its new number here: neither
+        must be taken for the one that was asked for."""
+        led = re.search(r"/repositories/(\d+)/(.*)", path)
+        return led is None or led.groups() == (scope, asked)
 
     return Place(
         scope, name, f"/repos/{name}", now, reading,
         lambda at: {"since": at.format("YYYY-MM-DD[T]HH:mm:ss[Z]")}, is_own=is_own,
+        parent_of=parent_of,
     )  # fmt: skip
 
 
@@ -63,6 +69,16 @@ def review_comment_rows(repo: Place, found: list[Json], rivals: frozenset[str] =
         "review_comment_anchors": repo.shape("review_comments", found, rows.anchor_row),
         "latest_versions": _latest("review_comment", shaped, rivals),
     }
+
+
+def review_rows(repo: Place, found: list[Json]) -> dict[str, list[Row]]:
+    """Each of the pull request that it names. No time tells an edited review from itself: the latest is said."""
+
+    def row(review: Json, scope: str, name: str, now: DateTime) -> Row:
+        return rows.review_row(review, scope, name, integer(rows.number_told(review)), now)
+
+    shaped = repo.shape("reviews", found, row)
+    return {"reviews": shaped, "latest_versions": [rows.latest_row("review", review) for review in shaped]}
 
 
 def _latest(kind: str, shaped: list[Row], rivals: frozenset[str]) -> list[Row]:

@@ -16,13 +16,13 @@ change had not settled, begins at its last page. What could be missed so, and wh
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 
-from sources import github_rows as rows
+from sources.github_rows import review_row
 from sources.http import Failure, TooLarge
 from sources.paging import Ask, Page, Sighting, Window, walk
 from sources.place import PER_PAGE, Place
 from sources.record import Json, Row, Unreadable, fingerprint, flag, integer, text
 
-__all__ = ["Known", "Read", "load", "owed", "read_reviews", "review_rows"]
+__all__ = ["Known", "Read", "load", "owed", "read_reviews"]
 
 
 @dataclass(frozen=True)
@@ -83,14 +83,8 @@ async def read_reviews(repo: Place, number: int, state: str) -> Read:
     after = _known(list(latest.values()), first, known, state)
     cursor: Json | None = asdict(after) if after else {"is_whole": first == 0} if saved else None
     said = [item for item in listed if item.get("state") != "PENDING"]  # a draft of the token's owner: not said yet
-    shaped = review_rows(repo, number, said)
-    return Read(shaped, len(shaped) == len(said), cursor)
-
-
-def review_rows(repo: Place, number: int, said: list[Json]) -> list[Row]:
-    return repo.reading.shape(
-        repo.scope, "reviews", said, lambda review: rows.review_row(review, repo.scope, repo.name, number, repo.now)
-    )
+    shaped = repo.shape("reviews", said, lambda review, scope, name, now: review_row(review, scope, name, number, now))
+    return Read(shaped, True, cursor)  # what cannot be read is in quarantine
 
 
 def _known(listed: list[Json], first: int, before: Known | None, state: str) -> Known | None:

@@ -1,5 +1,7 @@
 """What GitHub's records become: pure row functions, and what makes a version of them."""
 
+import re
+
 from pendulum import DateTime
 
 from sources.record import (
@@ -18,9 +20,21 @@ from sources.record import (
     version,
 )  # fmt: skip
 
+PARENT = re.compile(r"/(?:issues|pulls)/([0-9]{1,18})$")
+
 
 def parent_key(scope: str, number: int) -> str:
     return f"github:{scope}:{number}"
+
+
+def number_told(item: Json) -> int | None:
+    """The number of the issue that a record is, or hangs on, as far as one that cannot be read tells it."""
+    number = item.get("number")
+    if isinstance(number, int):
+        return number
+    told = (item.get(name) for name in ("issue_url", "pull_request_url", "url"))
+    led = next(filter(None, (PARENT.search(url) for url in told if isinstance(url, str))), None)
+    return int(led[1]) if led else None
 
 
 def repository_row(repo: Json, seen_at: DateTime) -> Row:
@@ -178,10 +192,14 @@ def latest_row(kind: str, row: Row) -> Row:
     return {"kind": kind, "id": row["id"], "version": row["version"], "parent_key": row["parent_key"]}
 
 
-def deletion_row(kind: str, id_: int, scope: str, number: int, seen_at: DateTime, cause: str, gone: bool = True) -> Row:
+def deletion_row(
+    kind: str, id_: int, scope: str, number: int, seen_at: DateTime, cause: str, *, gone: bool = True,
+    is_missing: bool = False, run: int | None = None,
+) -> Row:  # fmt: skip
+    """`run`: in which it was noticed, where the next ones are to look again."""
     return {
         "kind": kind, "id": id_, "scope": scope, "parent_key": parent_key(scope, number), "is_deleted": gone,
-        "cause": cause, "noticed_at": seen_at,
+        "is_missing": is_missing, "cause": cause, "noticed_at": seen_at, "noticed_in_run": run,
     }  # fmt: skip
 
 

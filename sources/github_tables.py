@@ -54,8 +54,8 @@ REVIEWS = Table("reviews", ("id", "version"), {
     **_SAID, "state": TEXT, "body": TEXT, **_WHO, "commit_id": TEXT, "url": TEXT, **_WHEN,
 }, keeps="versions")  # fmt: skip
 DELETIONS = Table("deletions", ("kind", "id"), {
-    "kind": TEXT, "id": COUNT, "scope": TEXT, "parent_key": TEXT, "is_deleted": FLAG, "cause": TEXT,
-    "noticed_at": INSTANT,
+    "kind": TEXT, "id": COUNT, "scope": TEXT, "parent_key": TEXT, "is_deleted": FLAG, "is_missing": FLAG, "cause": TEXT,
+    "noticed_at": INSTANT, "noticed_in_run": COUNT,
 })  # fmt: skip
 THREAD_CHECKS = Table("thread_checks", ("parent_key",), {
     "parent_key": TEXT, "scope": TEXT, "number": COUNT, "remote_count": COUNT, "listed_count": COUNT,

@@ -19,12 +19,13 @@ from sources import gitlab_rows as rows
 from sources.config import ConfigError, Secret, check_address, check_token
 from sources.cursor import follow
 from sources.gitlab_answer import GitlabAnswers
+from sources.gitlab_settle import DUE, settle
 from sources.gitlab_tables import TABLES
 from sources.gitlab_target import HELD, fetch
-from sources.gitlab_threads import DEPENDENTS, DUE, settle
-from sources.http import Answer, Failure
+from sources.gitlab_threads import DEPENDENTS
+from sources.http import Answer, Failure, TooLarge
 from sources.place import Kind, Place, look_up, sight_by
-from sources.reading import Batch, Payload, Reading, quarantine_key, side_by_side
+from sources.reading import Batch, Payload, Reading, Unread, side_by_side
 from sources.record import Json, Row, Table, Unreadable, fingerprint, instant, json_record
 from sources.target import Fetched, Target
 
@@ -32,7 +33,7 @@ __all__ = ["Gitlab", "GitlabConfig"]
 
 PROJECTS_AT_ONCE = 8
 KINDS = {"merge_requests": "merge_request", "issues": "issue"}
-TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"})}
+TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"}), "projects": frozenset()}
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,11 @@ class Gitlab:
         kinds = {KINDS[surface] for surface in self.surfaces}
         await settle(self._read, [row for row in suspects if row["kind"] in kinds], self.config)
 
-    async def retry(self, reading: Reading, quarantined: list[Row]) -> None:
-        """A merge request or issue that could not be parsed, asked for again by its number."""
-        jobs = []
-        for record in quarantined:
-            place, surface = self._read.get(str(record["scope"])), str(record["surface"])
-            if place and surface in KINDS:
-                jobs.append(reading.surface("rechecks", place.scope, again(place, surface, str(record["raw"]))))
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        """A merge request or issue that could not be parsed, asked for again by its number. Notes come with all others
+        of their thread, which stays due (gitlab_settle.py)."""
+        places = ((self._read.get(record.scope), record) for record in due if record.surface in KINDS)
+        jobs = [reading.surface("rechecks", p.scope, again(p, record)) for p, record in places if p]
         await side_by_side(jobs, self.config.dependent_concurrency)
 
     @property
@@ -126,6 +125,10 @@ class Gitlab:
     def only(self, names: list[str]) -> "Gitlab":
         """This source, with less to read."""
         return replace(self, config=replace(self.config, projects=names))
+
+    def without_events(self) -> "Gitlab":
+        """Who closed, labelled and scheduled what is left for another run."""
+        return replace(self, config=replace(self.config, fetch_resource_events=False))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Place:
         return _place(scope, name, reading.api.now, reading) if scope else await look_up(reading, PROJECT, name, name)
@@ -178,19 +181,27 @@ def payloads(surface: str, found: list[Json]) -> list[Payload]:
     return [Payload(kind, str(item.get("id")), fingerprint(item), item) for item in found]
 
 
-async def again(place: Place, surface: str, raw: str) -> AsyncIterator[Batch]:
-    kept = json_record(raw)
-    if not isinstance(kept.get("iid"), int):
-        return  # nothing to ask for it by; the list brings it again when it changes, or with --full
+async def again(place: Place, record: Unread) -> AsyncIterator[Batch]:
+    """One that still cannot be read lands nothing: nothing is new."""
+    reading, number = place.reading, rows.number_told(json_record(record.raw))
+    if number is None:  # nothing to ask for it by; the list brings it again when it changes, or with --full
+        reading.keep(record.again())
+        return
     try:
-        found = await place.one("rechecks", f"{surface}/{kept['iid']}")
+        found = await place.one("rechecks", f"{record.surface}/{number}")
+    except TooLarge as failure:
+        reading.keep(record.again(f"too large by itself: {failure}"[:300]))
+        return
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
-        await place.still_lists("rechecks", surface)
-        place.reading.healed.add(quarantine_key(surface, place.scope, kept))
+        await place.still_lists("rechecks", record.surface)
+        reading.absent(record, f"answers {failure.status}")
         return
-    yield Batch("rechecks", place.scope, listed_rows(place, surface, [found]))
+    reading.quarantined.pop(record.key, None)  # a list may have told it worse than it is
+    shaped = listed_rows(place, record.surface, [found])
+    if reading.is_read(record):
+        yield Batch("rechecks", place.scope, shaped)
 
 
 def _identity(name: str, answer: Answer) -> Row:
@@ -206,7 +217,11 @@ def _identity(name: str, answer: Answer) -> Row:
 
 
 def _place(scope: str, name: str, now: DateTime, reading: Reading) -> Place:
-    return Place(scope, name, f"/api/v4/projects/{scope}", now, reading, _since, filters=True)
+    def parent_of(surface: str, item: Json) -> str | None:
+        number = rows.number_told(item)
+        return rows.parent_key(scope, KINDS[surface], number) if number is not None and surface in KINDS else None
+
+    return Place(scope, name, f"/api/v4/projects/{scope}", now, reading, _since, filters=True, parent_of=parent_of)
 
 
 def _since(moment: DateTime) -> dict[str, str]:

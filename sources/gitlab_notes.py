@@ -1,17 +1,22 @@
 """What GitLab's discussions become: a row per discussion with its notes, and a version row per note.
 
-All of a thread is parsed before any of it is landed: one note that cannot be read leaves the whole merge request as it
-was, because the row that would be landed vouches for all of its notes.
+A row that is landed vouches for all notes of its merge request, so one note that cannot be read must not look deleted:
+it keeps the row that was last read of it. Where the bad one does not tell which note it is, everybody's absence is in
+doubt, and all that is held stays.
 """
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
 
 from pendulum import DateTime
 
 from sources.gitlab_rows import inner, parent_key
+from sources.gitlab_tables import NOTE
 from sources.record import Json, Row, Unreadable, event_key, flag, instant, integer, maybe, need, text, version
 
-__all__ = ["Parent", "discussion_row", "version_rows"]
+__all__ = ["Bad", "Discussions", "Parent", "read_discussions", "with_last_read"]
 
 LINE_CODE = re.compile(r"[0-9a-f]+_(\d*)_(\d*)")
 
@@ -27,41 +32,108 @@ class Parent:
         return parent_key(self.scope, self.kind, self.number)
 
 
-def discussion_row(discussion: Json, parent: Parent) -> Row:
+@dataclass(frozen=True)
+class Bad:
+    """A note, or a whole discussion, that could not be read; its id, if that could be."""
+
+    raw: Json
+    reason: str
+    id: int | None = None
+
+
+@dataclass
+class Discussions:
+    """What one answer becomes."""
+
+    rows: list[Row] = field(default_factory=list)
+    versions: list[Row] = field(default_factory=list)
+    bad: list[Bad] = field(default_factory=list)
+
+
+def read_discussions(found: Iterable[Json], parent: Parent, seen_at: DateTime) -> Discussions:
+    """Every note that can be read, in its discussion, and one version row each; the others by themselves."""
+    read = Discussions()
+    for discussion in found:
+        try:
+            id_, notes = text(need(discussion, "id")), need(discussion, "notes")
+            if not isinstance(notes, list):
+                raise Unreadable(f"discussion {id_}: notes are not a list")
+            is_individual = flag(discussion.get("individual_note"))
+        except Unreadable as error:
+            read.bad.append(Bad(discussion, f"{error}"))
+            continue
+        rows = _readable(notes, discussion, parent, seen_at, read)
+        if rows:
+            read.rows.append(_discussion_row(id_, rows, parent, is_individual))
+    return read
+
+
+def with_last_read(read: Discussions, held: Iterable[Row], parent: Parent) -> list[Row]:
+    """The discussions with what is held (notes, each with `is_individual` of its discussion) of the bad ones."""
+    there = {note["id"] for row in read.rows for note in notes_of(row)}
+    ids, is_doubtful = {bad.id for bad in read.bad}, any(bad.id is None for bad in read.bad)
+    kept: dict[object, list[Row]] = {}
+    for note in held:
+        if note["id"] not in there and (is_doubtful or note["id"] in ids):
+            kept.setdefault(note["discussion_id"], []).append(note)
+    rows = {row["id"]: row for row in read.rows}
+    for id_, notes in kept.items():
+        known = rows.get(id_)
+        is_individual = known["is_individual"] if known else notes[0]["is_individual"]
+        together = [*(notes_of(known) if known else []), *({name: n[name] for name in NOTE} for n in notes)]
+        rows[id_] = _discussion_row(str(id_), together, parent, is_individual)
+    return list(rows.values())
+
+
+def notes_of(discussion: Row) -> list[Row]:
+    notes = discussion["notes"]
+    assert isinstance(notes, list)
+    return notes
+
+
+def _readable(notes: list[Any], discussion: Json, parent: Parent, seen_at: DateTime, read: Discussions) -> list[Row]:
+    rows, opener = [], None
+    for index, note in enumerate(notes):
+        try:
+            if not isinstance(note, dict):
+                raise Unreadable("a note is not an object")
+            row = _note_row(note, index, str(discussion["id"]), parent)
+            read.versions.append(_version_row(note, discussion, opener, parent, seen_at))
+            rows.append(row)
+        except (Unreadable, AttributeError, TypeError, KeyError, ValueError) as error:
+            raw = note if isinstance(note, dict) else {"discussion": discussion["id"], "note": note}
+            read.bad.append(Bad(raw, f"{error}"[:300], _id(note)))
+        opener = opener or _id(note)
+    return rows
+
+
+def _id(note: Any) -> int | None:
+    try:
+        return integer(note.get("id"))
+    except (Unreadable, AttributeError):
+        return None
+
+
+def _discussion_row(id_: str, notes: list[Row], parent: Parent, is_individual: object) -> Row:
     """Resolvable if any note is; resolved if all resolvable notes are."""
-    id_, found = text(need(discussion, "id")), need(discussion, "notes")
-    if not isinstance(found, list) or not all(isinstance(note, dict) for note in found):
-        raise Unreadable(f"discussion {id_}: notes are not a list of objects")
-    notes = [_note_row(note, index, id_, parent) for index, note in enumerate(found)]
-    resolvable = [note for note in notes if note["is_resolvable"]]
-    times = [instant(note["created_at"]) for note in found]
+    resolvable, times = [note for note in notes if note["is_resolvable"]], [note["created_at"] for note in notes]
     return {
         "id": id_,
         "parent_key": parent.key,
         "noteable_type": "MergeRequest" if parent.kind == "merge_request" else "Issue",
-        "is_individual": flag(discussion.get("individual_note")),
+        "is_individual": is_individual,
         "is_resolvable": bool(resolvable),
         "is_resolved": bool(resolvable) and all(note["is_resolved"] for note in resolvable),
-        "first_note_at": min(times, default=None),
-        "last_note_at": max(times, default=None),
-        "notes": notes,
+        "first_note_at": min(times),  # type: ignore[type-var]
+        "last_note_at": max(times),  # type: ignore[type-var]
+        "notes": sorted(notes, key=lambda note: note["index_in_discussion"]),  # type: ignore[arg-type, return-value]
     }
 
 
-def version_rows(discussions: list[Json], parent: Parent, seen_at: DateTime) -> list[Row]:
-    """One row per note as it reads now; landed insert-only, so that earlier readings stay."""
-    rows = []
-    for discussion in discussions:
-        notes = discussion["notes"]
-        assert isinstance(notes, list)
-        rows += [_version_row(note, discussion, index, parent, seen_at) for index, note in enumerate(notes)]
-    return rows
-
-
 def _note_row(note: Json, index: int, discussion_id: str, parent: Parent) -> Row:
-    for field, ours in (("project_id", parent.scope), ("noteable_iid", str(parent.number))):
-        if note.get(field) is not None and str(note[field]) != ours:
-            raise Unreadable(f"a note with {field} {note[field]!r:.40} among those of {parent.key}")
+    for name, ours in (("project_id", parent.scope), ("noteable_iid", str(parent.number))):
+        if note.get(name) is not None and str(note[name]) != ours:
+            raise Unreadable(f"a note with {name} {note[name]!r:.40} among those of {parent.key}")
     position = inner(note, "position")
     start, end = _line_range(position)
     return {
@@ -94,8 +166,8 @@ def _note_row(note: Json, index: int, discussion_id: str, parent: Parent) -> Row
     }
 
 
-def _version_row(note: Json, discussion: Json, index: int, parent: Parent, seen_at: DateTime) -> Row:
-    position, first = inner(note, "position"), discussion["notes"][0]["id"]  # type: ignore[index]
+def _version_row(note: Json, discussion: Json, opener: object, parent: Parent, seen_at: DateTime) -> Row:
+    position = inner(note, "position")
     is_diff_note = bool(position.get("new_path") or position.get("old_path"))
     id_, version_ = integer(need(note, "id")), _version(note)
     return {
@@ -112,7 +184,7 @@ def _version_row(note: Json, discussion: Json, index: int, parent: Parent, seen_
         "is_system": flag(note.get("system")),
         "is_internal": flag(note.get("internal")) or flag(note.get("confidential")),
         "is_diff_note": is_diff_note,
-        "in_reply_to": first if index else None,
+        "in_reply_to": opener,
         "body": text(need(note, "body")),
         "author": _author(note),
         "author_id": maybe(integer, inner(note, "author").get("id")),

@@ -4,12 +4,14 @@ Current field names first, older servers' as a fallback; many send both and they
 that a merge request is a draft if either says so.
 """
 
+import re
+
 from pendulum import DateTime
 
 from sources.record import Json, Row, Unreadable, event_key, flag, instant, integer, maybe, need, text, version
 
 __all__ = [
-    "issue_row", "listed_version", "merge_request_row", "opener_row", "parent_key", "project_row",
+    "issue_row", "listed_version", "merge_request_row", "number_told", "opener_row", "parent_key", "project_row",
 ]  # fmt: skip
 
 SHOWN = (
@@ -22,6 +24,13 @@ SIGNS = {"merge_request": "!", "issue": "#"}
 def parent_key(scope: str, kind: str, number: int) -> str:
     """`gitlab:7:!12` is a merge request, `gitlab:7:#12` an issue: each has its own sequence."""
     return f"gitlab:{scope}:{SIGNS[kind]}{number}"
+
+
+def number_told(item: Json) -> int | None:
+    """Of a merge request or issue, as far as one that cannot be read tells it: its address ends in it, too."""
+    number, url = item.get("iid"), item.get("web_url")
+    led = re.search(r"/(?:merge_requests|issues)/([0-9]{1,18})$", url) if isinstance(url, str) else None
+    return number if isinstance(number, int) else int(led[1]) if led else None
 
 
 def project_row(project: Json, seen_at: DateTime) -> Row:

@@ -2,12 +2,13 @@
 
 `threads`, `resource_events`, `closes_issues` and `diffs` hold one row per merge request or issue, whole: the row says
 for which `updated_at` it was read, and its children are replaced with it. `note_versions` keeps every version of
-every note.
+every note. In `threads`, `synced_for_updated_at` passes no note that could not be read, `read_for_updated_at` does;
+`shown` is the fingerprint of all that the row and its children say. In `deletions` who is missing answered 404 once.
 """
 
 from sources.record import COUNT, FLAG, INSTANT, TEXT, Table
 
-__all__ = ["TABLES"]
+__all__ = ["NOTE", "TABLES"]
 
 _NAMES = {"name": TEXT, "parent_key": TEXT}
 _PEOPLE = {"username": TEXT, "user_id": COUNT, "parent_key": TEXT}
@@ -44,21 +45,21 @@ NOTE_VERSIONS = Table("note_versions", ("id", "version"), {
     "is_internal": FLAG, "is_diff_note": FLAG, "in_reply_to": COUNT, "body": TEXT, "author": TEXT, "author_id": COUNT,
     "created_at": INSTANT, "updated_at": INSTANT, "seen_at": INSTANT,
 }, keeps="versions")  # fmt: skip
-_NOTE = Table("notes", (), {
+NOTE = {
     "id": COUNT, "version": TEXT, "parent_key": TEXT, "discussion_id": TEXT, "index_in_discussion": COUNT,
     "note_type": TEXT, "is_system": FLAG, "is_internal": FLAG, "author": TEXT, "body": TEXT, "is_resolvable": FLAG,
     "is_resolved": FLAG, "resolved_by": TEXT, "resolved_at": INSTANT, "position_type": TEXT, "position_old_path": TEXT,
     "position_new_path": TEXT, "position_old_line": COUNT, "position_new_line": COUNT,
     "position_line_range_start": COUNT, "position_line_range_end": COUNT, "position_base_sha": TEXT,
     "position_start_sha": TEXT, "position_head_sha": TEXT, "created_at": INSTANT, "updated_at": INSTANT,
-})  # fmt: skip
+}  # fmt: skip
 THREADS = Table("threads", ("parent_key",), {
-    **_READ, "user_notes_count": COUNT, "head_sha": TEXT,
+    **_READ, "user_notes_count": COUNT, "head_sha": TEXT, "read_for_updated_at": INSTANT, "shown": TEXT,
 }, children={
     "discussions": Table("discussions", (), {
         "id": TEXT, "parent_key": TEXT, "noteable_type": TEXT, "is_individual": FLAG, "is_resolvable": FLAG,
         "is_resolved": FLAG, "first_note_at": INSTANT, "last_note_at": INSTANT,
-    }, children={"notes": _NOTE}),
+    }, children={"notes": Table("notes", (), NOTE)}),
 })  # fmt: skip
 _EVENT = {"id": COUNT, "parent_key": TEXT, "author": TEXT, "action": TEXT, "created_at": INSTANT}
 RESOURCE_EVENTS = Table("resource_events", ("parent_key",), _READ, children={
@@ -81,7 +82,8 @@ DIFFS = Table("diffs", ("parent_key",), {**_READ, "head_sha": TEXT}, children={
     }),
 })  # fmt: skip
 DELETIONS = Table("deletions", ("parent_key",), {
-    "parent_key": TEXT, "scope": TEXT, "is_deleted": FLAG, "cause": TEXT, "noticed_at": INSTANT,
+    "parent_key": TEXT, "scope": TEXT, "is_deleted": FLAG, "is_missing": FLAG, "cause": TEXT, "noticed_at": INSTANT,
+    "noticed_in_run": COUNT,
 })  # fmt: skip
 TABLES = (
     PROJECTS, MERGE_REQUESTS, ISSUES, OPENERS, NOTE_VERSIONS, THREADS, RESOURCE_EVENTS, CLOSES_ISSUES, DIFFS, DELETIONS,

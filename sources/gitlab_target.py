@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sources.gitlab_threads import DEPENDENTS, NO_TOKEN, OF_MERGE_REQUESTS, Due, due_of
+from sources.gitlab_threads import DEPENDENTS, NO_TOKEN, OF_MERGE_REQUESTS, Due, due_of, held_of
 from sources.http import Failure
 from sources.place import Place
 from sources.reading import Batch
@@ -17,8 +17,12 @@ __all__ = ["HELD", "SURFACES", "fetch"]
 
 SURFACES = {"issue": "issues", "mr": "merge_requests"}
 HELD = """
-SELECT parent_key, updated_at, seen_at FROM gitlab.merge_requests WHERE parent_key IN (SELECT unnest($keys))
-UNION ALL SELECT parent_key, updated_at, seen_at FROM gitlab.issues WHERE parent_key IN (SELECT unnest($keys))
+WITH parents AS (
+    SELECT parent_key, updated_at, seen_at FROM gitlab.merge_requests WHERE parent_key IN (SELECT unnest($keys))
+    UNION ALL SELECT parent_key, updated_at, seen_at FROM gitlab.issues WHERE parent_key IN (SELECT unnest($keys))
+)
+SELECT p.*, t.synced_for_updated_at AS synced_for
+FROM parents AS p LEFT JOIN gitlab.threads AS t ON t.parent_key = p.parent_key
 """
 
 
@@ -50,6 +54,10 @@ def _dependent(due: Due, name: str, config: "GitlabConfig") -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
         if not config.token:
             raise NO_TOKEN
-        yield await DEPENDENTS[name][1](due)
+        synced_for, _ = held_of(held)
+        yield await DEPENDENTS[name][1](replace(due, synced_for=synced_for))
+        unread = [q for q in due.place.reading.quarantined.values() if q.parent_key == due.parent.key]
+        if name == "threads" and unread:
+            raise Failure("FETCH_ERROR", f"{len(unread)} of its notes cannot be read; see `earshot quarantine list`")
 
     return read

@@ -7,75 +7,43 @@ resolving moves nothing, a push may not either: where the list's count of notes 
 for, the thread is due too, and the sweep reads the threads of all that is open.
 
 The watermark and the notes are one row with its children, replaced in one transaction: what has vanished upstream is
-gone with it, also when nothing is left. A failed page or one note that cannot be read leaves row and notes as they
-were.
+gone with it, also when nothing is left. A failed page leaves row and notes as they were. A note that cannot be read
+goes to quarantine by name and keeps its last row; the others land; and the watermark does not pass it, so the thread
+stays due, in the rhythm in which quarantine is asked again. What is read and says what is held already lands nothing.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pendulum import DateTime
 
 from sources.gitlab_hanging_rows import EVENTS, closed_row, file_row
-from sources.gitlab_notes import Parent, discussion_row, version_rows
+from sources.gitlab_notes import Bad, Parent, read_discussions, with_last_read
 from sources.gitlab_rows import inner, people
 from sources.http import Failure
 from sources.paging import Sighting, walk
 from sources.place import Place
-from sources.reading import Batch, Payload, side_by_side
+from sources.reading import Batch, Payload, Quarantined, quarantine_key
 from sources.record import Json, Row, fingerprint, instant, integer, maybe, text
 
 if TYPE_CHECKING:
     from sources.gitlab import GitlabConfig
 
 __all__ = [
-    "DEPENDENTS", "DUE", "NO_TOKEN", "OF_MERGE_REQUESTS", "Due", "due_of", "is_due", "is_settled", "settle",
+    "DEPENDENTS", "NO_TOKEN", "OF_MERGE_REQUESTS", "PATHS", "Dependent", "Due", "due_of", "held_of", "is_due",
+    "is_settled", "reviewers",
 ]  # fmt: skip
 
 NO_TOKEN = Failure(
     "AUTH_FAILED", "discussions need a token, also on public projects; set SOURCES__GITLAB__TOKEN (read_api)"
 )
 PATHS = {"merge_request": "merge_requests", "issue": "issues"}
-
-# `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id).
-# A package can be killed between its tables: a row of one that was never finished vouches for nothing.
-# What is switched off is never due: every merge request without its diffs would be looked at in every run.
-DUE = """
-WITH finished AS (SELECT DISTINCT load_id FROM gitlab._dlt_loads),
-threads AS (SELECT * FROM gitlab.threads WHERE _dlt_load_id IN (FROM finished)),
-events AS (SELECT * FROM gitlab.resource_events WHERE _dlt_load_id IN (FROM finished)),
-closes AS (SELECT * FROM gitlab.closes_issues WHERE _dlt_load_id IN (FROM finished)),
-diffs AS (SELECT * FROM gitlab.diffs WHERE _dlt_load_id IN (FROM finished)),
-parents AS (
-    SELECT 'merge_request' AS kind, 'merge_requests' AS surface, id, scope, number, parent_key, state, updated_at,
-           seen_at, user_notes_count, head_sha FROM gitlab.merge_requests
-    UNION ALL
-    SELECT 'issue', 'issues', id, scope, number, parent_key, state, updated_at, seen_at, user_notes_count, NULL
-    FROM gitlab.issues
-),
-judged AS (
-    SELECT p.*, s.surface IS NOT NULL AND g.id IS NULL AND ($floor IS NULL OR p.updated_at >= $floor) AS is_missing,
-        coalesce($full OR t.synced_for_updated_at < p.updated_at OR NOT t.is_settled
-            OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
-            OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,
-        $events AND coalesce($full OR e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
-        $closes AND p.kind = 'merge_request'
-            AND coalesce($full OR c.synced_for_updated_at < p.updated_at OR NOT c.is_settled, true) AS closes_due,
-        $diffs AND p.kind = 'merge_request' AND coalesce($full OR f.synced_for_updated_at < p.updated_at
-            OR NOT f.is_settled OR f.head_sha IS DISTINCT FROM p.head_sha, true) AS diffs_due
-    FROM parents AS p
-    LEFT JOIN gitlab.deletions AS d ON d.parent_key = p.parent_key AND d.is_deleted AND d.noticed_at >= p.seen_at
-    LEFT JOIN threads AS t ON t.parent_key = p.parent_key
-    LEFT JOIN events AS e ON e.parent_key = p.parent_key
-    LEFT JOIN closes AS c ON c.parent_key = p.parent_key
-    LEFT JOIN diffs AS f ON f.parent_key = p.parent_key
-    LEFT JOIN swept AS s ON s.surface = p.surface AND s.scope = p.scope
-    LEFT JOIN sighted AS g ON g.surface = p.surface AND g.scope = p.scope AND g.id = p.id
-    WHERE d.parent_key IS NULL
-)
-SELECT * FROM judged WHERE is_missing OR threads_due OR events_due OR closes_due OR diffs_due ORDER BY updated_at DESC
+HELD_NOTES = """
+SELECT n.*, d.is_individual FROM gitlab.threads__discussions__notes AS n
+JOIN gitlab.threads__discussions AS d ON d.parent_key = n.parent_key AND d.id = n.discussion_id
+WHERE n.parent_key = $key
 """
 
 
@@ -99,6 +67,8 @@ class Due:
     settle_time: timedelta
     user_notes_count: int | None
     head_sha: str | None
+    synced_for: DateTime | None = None  # the watermark of its threads, as it is held
+    shown: str | None = None  # fingerprint of what is held of them
 
     @property
     def path(self) -> str:
@@ -116,43 +86,41 @@ class Due:
 Dependent = Callable[[Due], Awaitable[Batch]]
 
 
-async def settle(places: Mapping[str, Place], suspects: list[Row], config: "GitlabConfig") -> None:
-    """Every due dependent of the projects that this run could read, each failing alone."""
-    if suspects and not config.token:
-        for known in places.values():  # once a project, not once a merge request
-            known.reading.fail(known.scope, "threads", NO_TOKEN)
-        return
-    await side_by_side(_jobs(places, suspects, config), config.dependent_concurrency)
-
-
-def _jobs(
-    places: Mapping[str, Place], suspects: list[Row], config: "GitlabConfig"
-) -> Iterator[Coroutine[object, object, None]]:
-    for suspect in suspects:
-        place = places.get(str(suspect["scope"]))
-        if place is None:
-            continue
-        due = due_of(place, suspect, config)
-        if suspect["is_missing"]:
-            yield _one(due, "presence", presence)
-            continue
-        for name, (_, read) in DEPENDENTS.items():
-            if suspect[f"{name}_due"]:
-                yield _one(due, name, read)
-        if config.verify_reviewers and due.parent.kind == "merge_request" and suspect["threads_due"]:
-            yield _one(due, "reviewers", reviewers)
-
-
 async def threads(due: Due) -> Batch:
     """All discussions of one parent, parsed before anything is landed."""
+    reading = due.place.reading
     found, read_at = await _whole(due, "threads", f"{due.path}/discussions")
-    rows = [discussion_row(discussion, due.parent) for discussion in found]
-    root = {
-        **due.root(read_at), "user_notes_count": due.user_notes_count, "head_sha": due.head_sha,
-        "discussions": [row for row in rows if row["notes"]],
-    }  # fmt: skip
-    versions = version_rows([d for d in found if d["notes"]], due.parent, due.place.now)
-    return Batch("threads", due.place.scope, {"note_versions": versions, "threads": [root]}, payloads=_kept(found))
+    read = read_discussions(found, due.parent, due.place.now)
+    rows, root = read.rows, due.root(read_at)
+    if read.bad:
+        rows = with_last_read(read, await _held_notes(due), due.parent)
+    if _kept_raw(due, read.bad):
+        root["synced_for_updated_at"] = due.synced_for
+    root |= {"user_notes_count": due.user_notes_count, "head_sha": due.head_sha, "read_for_updated_at": due.updated_at}
+    shown = fingerprint({name: value for name, value in root.items() if name != "read_at"}, rows)
+    if shown == due.shown and not reading.full:
+        return Batch("threads", due.place.scope, {})
+    landed = {"note_versions": read.versions, "threads": [{**root, "shown": shown, "discussions": rows}]}
+    return Batch("threads", due.place.scope, landed, payloads=_kept(found))
+
+
+def _kept_raw(due: Due, bad: list[Bad]) -> bool:
+    """The bad notes to quarantine, by name, and those that were bad and are not any more out of it. Whether any of them
+    is one that somebody still waits for."""
+    reading, place, key = due.place.reading, due.place.scope, due.parent.key
+    met = {quarantine_key("notes", f"{place}:{due.path}", each.raw): each for each in bad}
+    for name, each in met.items():
+        reading.keep(Quarantined(place, "notes", name, each.reason, each.raw, key))
+    known = {name for name, each in reading.unread.items() if each.surface == "notes" and each.parent_key == key}
+    reading.healed |= known - met.keys()
+    return any(name not in reading.unread or not reading.unread[name].is_let_be for name in met)
+
+
+async def _held_notes(due: Due) -> list[Row]:
+    held = await due.place.reading.look(HELD_NOTES, {"key": due.parent.key})
+    return [
+        {name: instant(v.isoformat()) if isinstance(v, datetime) else v for name, v in note.items()} for note in held
+    ]
 
 
 async def resource_events(due: Due) -> Batch:
@@ -192,34 +160,6 @@ async def reviewers(due: Due) -> Batch:
     return Batch("reviewers", due.place.scope, listed_rows(due.place, "merge_requests", [corrected]))
 
 
-async def presence(due: Due) -> Batch:
-    """Absent from the complete list: gone only if it answers 404 by itself too, while its project is readable."""
-    try:
-        await due.place.one("rechecks", due.path)
-    except Failure as failure:
-        if failure.code != "NOT_FOUND":
-            raise
-        await due.place.still_lists("rechecks", PATHS[due.parent.kind])
-        return _gone(due, f"answers {failure.status}")
-    return Batch("rechecks", due.place.scope, {})
-
-
-async def _one(due: Due, name: str, read: Dependent) -> None:
-    """One dependent; its failure is recorded under its own name and leaves everything as it was."""
-    reading, sign = due.place.reading, "!" if due.parent.kind == "merge_request" else "#"
-
-    async def batches() -> AsyncIterator[Batch]:
-        try:
-            yield await read(due)
-        except Failure as failure:
-            if failure.code != "NOT_FOUND":
-                raise
-            yield await presence(due)  # it vanished between list and read, or the endpoint is not for this token
-            raise
-
-    await reading.surface(f"{name} of {sign}{due.parent.number}", due.place.scope, batches())
-
-
 async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTime]:
     """All pages of a list that knows no `since`, each record once, and the server's time when the reading began."""
     found: dict[object, Json] = {}
@@ -246,23 +186,27 @@ def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
     assert hasattr(moved, "isoformat")
     return Due(
         place, parent, instant(moved.isoformat()), timedelta(seconds=config.settle_seconds),
-        maybe(integer, suspect["user_notes_count"]), maybe(text, suspect.get("head_sha")),
+        maybe(integer, suspect["user_notes_count"]), maybe(text, suspect.get("head_sha")), *held_of(suspect),
     )  # fmt: skip
 
 
-def _gone(due: Due, cause: str) -> Batch:
-    row = {"parent_key": due.parent.key, "scope": due.parent.scope, "is_deleted": True, "cause": cause,
-           "noticed_at": due.place.api.now}  # fmt: skip
-    return Batch("rechecks", due.place.scope, {"deletions": [row]})
+def held_of(row: Row) -> tuple[DateTime | None, str | None]:
+    """Of the threads: their watermark, and the fingerprint of all that they say."""
+    synced = row.get("synced_for")
+    return instant(synced.isoformat()) if isinstance(synced, datetime) else None, maybe(text, row.get("shown"))
 
 
 def _kept(discussions: list[Json]) -> list[Payload]:
     """Discussions and notes raw; system notes without a place in a diff are numerous and say little: not kept."""
-    kept = [Payload("discussion", str(d["id"]), fingerprint(d), d) for d in discussions]
+    kept = []
     for discussion in discussions:
-        for note in discussion["notes"]:  # type: ignore[attr-defined]
-            if not note.get("system") or note.get("position"):
-                kept.append(Payload("note", str(note["id"]), fingerprint(note), note))
+        notes = discussion.get("notes")
+        if not isinstance(notes, list):
+            continue
+        kept.append(Payload("discussion", str(discussion.get("id")), fingerprint(discussion), discussion))
+        for note in notes:
+            if isinstance(note, dict) and (not note.get("system") or note.get("position")):
+                kept.append(Payload("note", str(note.get("id")), fingerprint(note), note))
     return kept
 
 

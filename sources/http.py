@@ -2,9 +2,8 @@
 
 The rule for every answer: complete and of the right shape, or a `Failure`. A 200 that carries HTML or half a JSON text
 is retried and then fails; it never looks like an empty list. A limit stops all workers of the host at once; a short one
-is waited for, a long one fails with the instant it ends, so that the cursor stays and the next run goes on. After a
-pause one of those that waited asks alone, and the others follow once it was answered: each refusal may be held against
-us. The token is sent to its own scheme, host and port only, whatever a link or a redirect says.
+is waited for, a long one fails with the instant it ends (pauses.py). The token is sent to its own scheme, host and port
+only, whatever a link or a redirect says.
 """
 
 import asyncio
@@ -21,6 +20,7 @@ from pendulum import DateTime
 
 from sources.given_up import Endpoints
 from sources.limits import Quota, limit_wait, quota, server_time
+from sources.pauses import MAX_LIMITS, Pauses
 from sources.response import Answer, Endless, Failure, Passing, TooLarge, Unsure, accepted, answer_of, decoded
 
 __all__ = ["Answer", "Api", "Failure", "Params", "Tally", "TooLarge", "Unsure", "connect"]
@@ -32,9 +32,8 @@ Params = Mapping[str, str | int | list[str]]
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
-MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
-MAX_LIMITS = 3  # limits in a row, for one request or for all
 MAX_REDIRECTS = 5
+BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
 
 
 @dataclass
@@ -48,6 +47,7 @@ class Tally:
     bytes: int = 0
     waited: float = 0.0
     fetched: int = 0
+    total: int = 0  # as far as the service tells how many there are; for a screen
     new: int = 0
     replayed: int = 0
     lag_seconds: float | None = None
@@ -62,19 +62,18 @@ class Api:
     base: httpx.URL
     timeout: float = 30.0
     max_retries: int = 3
+    retry_backoff_ms: float = BACKOFF_MS
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     quota: Quota | None = None
     tells_ends: bool = False  # headers of this host's own arrive here: no proxy strips them
     has_secrets: bool = True  # the client sends a token with every request
     latest: DateTime | None = None  # the server's clock at its last answer
     ahead: float | None = None  # seconds that our clock was ahead of it then
-    _paused_until: float = 0.0
-    _blocked: Failure | None = field(default=None)
-    _pauses: int = 0
-    _limits: int = 0  # pauses in a row that began with a limit
-    _is_careful: bool = False  # nothing was answered since the last pause
-    _probe: asyncio.Lock = field(default_factory=asyncio.Lock)
+    waits: dict[str, DateTime] = field(default_factory=dict)  # host → until when, by our clock; for a screen
     _endpoints: Endpoints = field(default_factory=Endpoints)
+
+    def __post_init__(self) -> None:
+        self._pauses = Pauses(self.base.host, self.waits)
 
     async def get(
         self, path: str, params: Params | None = None, *, etag: str | None = None, tally: Tally | None = None
@@ -90,7 +89,7 @@ class Api:
             if not is_limited:
                 self._endpoints.heard(url.path)
                 return accepted(answer)
-        raise self._block(f"{self.base.host} keeps limiting requests; later runs go on from here")
+        raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
 
     async def send(
         self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: Tally | None = None
@@ -135,15 +134,20 @@ class Api:
             url = httpx.URL(base.rstrip("/"))
         except httpx.InvalidURL:
             raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
-        return Api(self.client, url, self.timeout, self.max_retries, self.sleep, has_secrets=self.has_secrets)
+        return Api(
+            self.client, url, self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep, has_secrets=False,
+            waits=self.waits,
+        )  # fmt: skip
 
     async def _patient(
         self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally, retries: int
     ) -> tuple[Answer, bool]:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
+        first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
-            on=Passing, attempts=retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0, wait_jitter=0.5
-        ):
+            on=Passing, attempts=retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
+            wait_jitter=first,
+        ):  # fmt: skip
             with attempt:
                 tally.retries += attempt.num > 1
                 return await self._asked(url, params, {"if-none-match": etag} if etag else {}, tally)
@@ -154,37 +158,18 @@ class Api:
         method: str = "GET", body: object = None,
     ) -> tuple[Answer, bool]:  # fmt: skip
         """One request when its turn has come, and whether a limit turned it away."""
-        async with self._turn(tally):
-            sent_after = self._pauses
+        async with self._pauses.turn(tally, self.sleep) as turn:
             try:
                 answer = await self._send(url, params, headers, tally, method, body)
             except Passing as why:
-                if why.wait is not None:
-                    self._pause(why.wait)
-                elif sent_after == self._pauses:
-                    self._is_careful = False
+                if why.wait is None:
+                    self._pauses.answered(turn, None, self.now)
+                else:
+                    self._pauses.pause(why.wait, self.now)
                 raise
             wait = limit_wait(answer.status, answer.headers, answer.body)
-            if sent_after == self._pauses:  # else it was under way when another was turned away
-                self._limits = 0 if wait is None else self._limits + 1
-                self._is_careful = False
-            if self._limits > MAX_LIMITS:
-                raise self._block(f"{self.base.host} keeps limiting requests; later runs go on from here")
-            if wait is not None:
-                self._pause(wait)
+            self._pauses.answered(turn, wait, self.now)
             return answer, wait is not None
-
-    @asynccontextmanager
-    async def _turn(self, tally: Tally) -> AsyncIterator[None]:
-        """Waits for the end of a pause; then one asks alone until it was answered, and the others follow."""
-        await self._rested(tally)
-        if self._is_careful:
-            async with self._probe:
-                await self._rested(tally)  # who asked before may have been turned away again
-                if self._is_careful:
-                    yield
-                    return
-        yield
 
     async def _send(
         self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: Tally, method: str, body: object
@@ -223,30 +208,6 @@ class Api:
         except (httpx.InvalidURL, ValueError):
             raise _leads_nowhere(self.base.host) from None
 
-    def _pause(self, wait: float) -> None:
-        """Stops every worker of this host: for a while, or (a long limit) until a later run."""
-        until = self.now.add(seconds=int(wait + 0.999))
-        if wait > MAX_PAUSE:
-            told = f"asks to wait until {until.to_datetime_string()} UTC; the next run goes on here"
-            raise self._block(f"{self.base.host} {told}", until)
-        log.warning("%s asks to wait: all requests wait %.0f s", self.base.host, wait)
-        self._paused_until = max(self._paused_until, asyncio.get_running_loop().time() + wait)
-        self._pauses, self._is_careful = self._pauses + 1, True
-
-    def _block(self, message: str, until: DateTime | None = None) -> Failure:
-        self._blocked = Failure("RATE_LIMITED", message, until=until)
-        return self._blocked
-
-    async def _rested(self, tally: Tally) -> None:
-        slept_for = 0.0
-        while not self._blocked and self._paused_until > slept_for:  # another may have prolonged it meanwhile
-            slept_for = self._paused_until
-            if (wait := slept_for - asyncio.get_running_loop().time()) > 0:
-                tally.waited += wait
-                await self.sleep(wait)
-        if self._blocked:
-            raise self._blocked
-
 
 @asynccontextmanager
 async def connect(
@@ -255,6 +216,7 @@ async def connect(
     *,
     timeout: float = 30.0,
     max_retries: int = 3,
+    retry_backoff_ms: float = BACKOFF_MS,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> AsyncIterator[Api]:
     """An `Api` for as long as the block lasts. `transport` lets the demo world answer in process."""
@@ -266,7 +228,7 @@ async def connect(
         transport=transport,
         follow_redirects=False,
     ) as client:
-        yield Api(client, httpx.URL(url), timeout, max_retries, has_secrets=bool(headers))
+        yield Api(client, httpx.URL(url), timeout, max_retries, retry_backoff_ms, has_secrets=bool(headers))
 
 
 async def _bounded(response: httpx.Response, tally: Tally) -> bytes:

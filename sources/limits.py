@@ -11,11 +11,13 @@ from email.utils import parsedate_to_datetime
 import pendulum
 from pendulum import DateTime
 
-__all__ = ["Quota", "limit_wait", "quota", "retry_after", "server_time"]
+__all__ = ["Quota", "limit_wait", "quota", "retry_after", "rows_left", "server_time"]
 
 MOST = 1e11
 MOST_WAIT = 1e8  # three years: beyond that a header means nothing
 UNTOLD_WAIT = 60.0  # a secondary limit without retry-after asks for at least a minute
+_COUNT = re.compile(r"[0-9]{1,12}")
+_LAST = re.compile(r'[?&]page=([0-9]{1,9})[^<>]*>;\s*rel="last"')
 LIMIT_WORDS = ("rate limit", "abuse detection")
 
 
@@ -66,6 +68,18 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, (pendulum.instance(parsedate_to_datetime(value)) - server_time(headers)).total_seconds())
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def rows_left(headers: Mapping[str, str], page: int, size: int, rows: int) -> int | None:
+    """How many rows a list has from this page on, as far as the service tells: it counts them, or names its last page;
+    one that is not full is the last.
+    """
+    total = headers.get("x-total", "")
+    if _COUNT.fullmatch(total):
+        return max(rows, int(total) - (page - 1) * size)
+    if last := _LAST.search(headers.get("link", "")):
+        return max(rows, (int(last[1]) - page + 1) * size)
+    return rows if rows < size else None
 
 
 def _number(headers: Mapping[str, str], name: str) -> float | None:

@@ -28,6 +28,7 @@ __all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "beginning", "overlappi
 MAX_PASSES = 20
 MAX_REPEATS = 4
 MAX_EMPTY = 100  # pages in a row whose rows are all hidden from us: 10,000 rows at a hundred a page
+MAX_LARGE = 50  # rows of one pass that are too large by themselves: more, and it is no row but the list that is
 QUIET_PASSES = 3  # passes without news after which a list that cannot be proven whole is believed
 
 
@@ -153,6 +154,8 @@ async def walk(
         if going.is_misread(page, window):
             continue
         large |= {window.start for item in page.items if isinstance(item, Oversized)}
+        if len(large) > MAX_LARGE:
+            raise Failure("FETCH_ERROR", f"{page.answer.url.path} answers what is too large, whatever is asked for")
         fresh = _unmet(page, seen)
         going.take(page, overlaps, bool(fresh.items))
         yield fresh

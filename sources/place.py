@@ -7,7 +7,8 @@ from typing import Any
 
 from pendulum import DateTime
 
-from sources.http import Answer, Api, Failure, Params, TooLarge
+from sources.http import Answer, Api, Failure, Params, Tally, TooLarge
+from sources.limits import rows_left
 from sources.oversized import stand_in
 from sources.paging import Ask, Page, Sight, Sighting, Window, page_of
 from sources.reading import Batch, Reading
@@ -30,7 +31,8 @@ class Place:
     reading: Reading
     since: Callable[[DateTime], dict[str, str]]  # how its lists are asked for what changed since
     filters: bool = False  # whether rows are taken out after paging, so that a short page says nothing
-    is_own: Callable[[str], bool] = lambda _: True  # whether what answers under this path is a part of it
+    is_own: Callable[[str, str], bool] = lambda *_: True  # whether what answers under a path is what was asked for
+    parent_of: Callable[[str, Json], str | None] = lambda surface, item: None  # the key of the issue it is or hangs on
 
     @property
     def api(self) -> Api:
@@ -46,7 +48,7 @@ class Place:
             try:
                 answer = await self.get(surface, path, query, etag=etag)
             except TooLarge as why:
-                if window.size > 1 or not self.is_own(why.answer.url.path):
+                if window.size > 1 or not self.is_own(why.answer.url.path, path):
                     raise
                 answer = replace(why.answer, data=[stand_in(why)])
             return replace(page_of(self.api, answer, window.size, filters=self.filters), window=window)
@@ -68,14 +70,27 @@ class Place:
     async def get(self, surface: str, path: str, params: Params | None = None, *, etag: str | None = None) -> Answer:
         tally = self.reading.tally(surface, self.scope)
         answer = await self.api.get(f"{self.root}/{path}", params, etag=etag, tally=tally)
-        if not self.is_own(answer.url.path):
+        if not self.is_own(answer.url.path, path):
             raise Failure("PROJECT_MISMATCH", f"{self.root}/{path} has moved into another place", status=answer.status)
         tally.pages += not answer.not_modified
-        tally.fetched += len(answer.data) if isinstance(answer.data, list) else 0
+        rows = len(answer.data) if isinstance(answer.data, list) else 0
+        self._expects(tally, surface, params or {}, answer, rows)
+        tally.fetched += rows
         return answer
 
+    def _expects(self, tally: Tally, surface: str, params: Params, answer: Answer, rows: int) -> None:
+        """For whoever looks on: of a list that is read whole, or since a moment; others end where nothing is news."""
+        page, size = params.get("page"), params.get("per_page")
+        is_whole = self.reading.raw_cursor(surface, self.scope) is None or self.since(self.now).keys() & params.keys()
+        if isinstance(page, int) and isinstance(size, int) and is_whole:
+            left = rows_left(answer.headers, page, size, rows)
+            tally.total = max(tally.total, tally.fetched + (left or 0))
+
     def shape(self, surface: str, found: list[Json], row: Shape) -> list[Row]:
-        return self.reading.shape(self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now))
+        return self.reading.shape(
+            self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now),
+            lambda item: self.parent_of(surface, item),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -123,12 +138,20 @@ def _known(saved: object) -> dict[str, Any]:
 
 
 def sight_by(version: Callable[[Json], str]) -> Sight:
-    """How a walk sees a record; one that cannot be read is seen as itself, so that it is met once."""
+    """How a walk sees a record. One that cannot be read is seen as itself, at its time if it tells one: so it is met
+    once, and again when it is another."""
 
     def sight(item: Json) -> Sighting:
         try:
             return Sighting(integer(item.get("id")), version(item), instant(item.get("updated_at")))
         except (Unreadable, AttributeError, TypeError):
-            return Sighting(f"unreadable {fingerprint(repr(item))}", "", None)
+            return Sighting(f"unreadable {fingerprint(repr(item))}", "", _moment(item))
 
     return sight
+
+
+def _moment(item: Json) -> DateTime | None:
+    try:
+        return instant(item.get("updated_at"))
+    except (Unreadable, AttributeError):
+        return None

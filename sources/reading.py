@@ -18,14 +18,20 @@ from sources import cursor as cursors
 from sources.cursor import BadCursor, Cursor
 from sources.given_up import GivenUp
 from sources.http import Api, Failure, Tally
-from sources.record import Json, Row, Table, Unreadable, fingerprint
+from sources.record import Json, Row, Table, Unreadable, json_bytes
+from sources.unread import Quarantined, Unread, quarantine_key
 
-__all__ = ["Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "not_understood"]
+__all__ = [
+    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "Unread", "not_understood", "quarantine_key",
+    "side_by_side",
+]  # fmt: skip
 
 log = logging.getLogger("earshot")
+accounts = logging.getLogger("earshot.accounts")  # a line each where something happened, whatever else is told
 
 V = TypeVar("V")
 NESTED_WEIGHT = 3
+UNREADABLE = (Unreadable, AttributeError, TypeError, KeyError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -73,15 +79,11 @@ class Problem:
     until: DateTime | None = None
 
 
-@dataclass(frozen=True)
-class Quarantined:
-    """A record that could not be parsed, kept raw."""
+Look = Callable[[str, Mapping[str, object]], Awaitable[list[Row]]]
 
-    scope: str
-    surface: str
-    key: str
-    reason: str
-    raw: Json
+
+async def _nothing_held(query: str, values: Mapping[str, object]) -> list[Row]:
+    return []
 
 
 @dataclass
@@ -91,19 +93,29 @@ class Reading:
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
+    deep: bool = False  # the sweep is to compare what it otherwise compares rarely
     turn: int = 0  # the number of this source's run
+    run: int = 0  # the number of the run
+    since_run: int = 0  # the first of the three runs of this source before it
+    look: Look = _nothing_held  # asks the warehouse what it holds
     is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0
     completed: int = 0  # surfaces read to their end
+    read: set[tuple[str, str]] = field(default_factory=set)  # these: scope, surface
     problems: list[Problem] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
     tallies: dict[tuple[str, str], Tally] = field(default_factory=dict)
     sightings: dict[tuple[str, str], set[int]] = field(default_factory=dict)  # complete re-reads: surface, scope → ids
-    open_quarantine: frozenset[str] = frozenset()  # kept raw by earlier runs
+    unread: Mapping[str, Unread] = field(default_factory=dict)  # kept raw by earlier runs, by key
     open_failures: frozenset[tuple[str, str]] = frozenset()  # scope, surface: what failed when it was last tried
+    resets: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: what lies between may be unread
     healed: set[str] = field(default_factory=set)  # of these, what could be read after all
     names: dict[str, str] = field(default_factory=dict)  # scope → what people call it
+    skipped: dict[str, str] = field(default_factory=dict)  # name → why it is no failure that nothing is read of it
+    skipped_before: Mapping[str, str] = field(default_factory=dict)
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
+    told: list[str] = field(default_factory=list)  # what people are to know: who is missing, gone, back
+    deleted: int = 0  # rows that say so
 
     @property
     def has_newly_failed(self) -> bool:
@@ -123,14 +135,23 @@ class Reading:
             return cursors.load(self.raw_cursor(surface, scope), now=now, floor=floor)
         except BadCursor as error:
             log.warning("cursor_invalid surface=%s scope=%s: %s; reset", surface, scope, error)
-            return Cursor(since=now.subtract(seconds=int(self.safe_backfill_hours * 3600)))
+            self.resets.add((surface, scope))
+            since = now.subtract(seconds=int(self.safe_backfill_hours * 3600))
+            self.backfills(surface, scope, since)
+            return Cursor(since=since)
+
+    def backfills(self, surface: str, scope: str, until: DateTime) -> None:
+        """What is past is read again, or for the first time, back to there."""
+        name = self.names.get(scope, scope)
+        log.info("incremental_scan_backfill surface=%s scope=%s until=%s", surface, name, until)
 
     async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
         """Reads one surface to its end or its failure; False if it failed."""
         name = self.names.get(scope, scope)
-        log.debug("incremental_scan_started surface=%s scope=%s", surface, name)
+        log.info("incremental_scan_started surface=%s scope=%s", surface, name)
         try:
             async for batch in batches:
+                self.deleted += sum(row["is_deleted"] is True for row in batch.rows.get("deletions", ()))
                 for table, found in batch.rows.items():
                     if (table, scope) in self.tallies:
                         new = len(found) - batch.replayed.get(table, 0)
@@ -145,6 +166,7 @@ class Reading:
             self.fail(scope, surface, not_understood(error))
             return False
         self.completed += 1
+        self.read.add((scope, surface))
         tally = self.tallies.get((surface, scope), Tally())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
@@ -159,26 +181,69 @@ class Reading:
         tally.lag_seconds = min((age for age in (tally.lag_seconds, *ages) if age is not None), default=None)
 
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
-        if isinstance(failure, GivenUp):  # an endpoint, not each of its records
-            surface = failure.endpoint
-            if any((each.scope, each.surface) == (scope, surface) for each in self.problems):
-                return
+        surface = failure.endpoint if isinstance(failure, GivenUp) else surface  # told once, not for each record
+        if isinstance(failure, GivenUp) and any((p.scope, p.surface) == (scope, surface) for p in self.problems):
+            return
         log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
         self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
 
-    def shape(self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], V]) -> list[V]:
-        """Rows of the items that can be read; the others go to quarantine, raw."""
+    def skip(self, name: str, why: str) -> None:
+        """Told once, as long as it is so."""
+        is_known = self.skipped_before.get(name) == why
+        accounts.log(logging.DEBUG if is_known else logging.INFO, "[SKIP] %s: %s", name, why)
+        self.skipped[name] = why
+
+    def shape(
+        self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], V],
+        parent: Callable[[Json], str | None] = lambda item: None,
+    ) -> list[V]:  # fmt: skip
+        """Rows of the items that can be read; the others go to quarantine, raw, with the key of their `parent`."""
         rows = []
         for item in items:
             key = quarantine_key(surface, scope, item)
             try:
                 rows.append(row(item))
-                if key in self.open_quarantine:
+                if key in self.unread:
                     self.healed.add(key)
-            except (Unreadable, AttributeError, TypeError, KeyError, ValueError) as error:
-                log.warning("quarantined %s: %s", key, error)
-                self.quarantined[key] = Quarantined(scope, surface, key, f"{error}"[:300], item)
+            except UNREADABLE as error:
+                self.keep(Quarantined(scope, surface, key, f"{error}"[:300], item, parent(item)))
         return rows
+
+    def keep(self, record: Quarantined) -> None:
+        log.warning("quarantined %s: %s", record.key, record.reason)
+        self.quarantined[record.key] = record
+
+    def is_kept(self, scope: str, surface: str, item: Json) -> bool:
+        """Whether this very record lies in quarantine already: nothing is new about it."""
+        kept = self.unread.get(quarantine_key(surface, scope, item))
+        return kept is not None and kept.raw == json_bytes(item).decode()
+
+    def is_read(self, record: Unread) -> bool:
+        """Of one that was asked for by itself and shaped again: whether it could be read this time."""
+        if record.key in self.quarantined:
+            return False
+        self.healed.add(record.key)
+        return True
+
+    def tell(self, text: str) -> None:
+        if text not in self.told:
+            log.info("%s", text)
+            self.told.append(text)
+
+    def absent_is(self, name: str, parent_key: str, cause: str, *, is_sure: bool) -> None:
+        """Of a whole issue or the like: told, and no failure. With it goes what of it could not be read."""
+        if not is_sure:
+            self.tell(f"{name} {cause} and is missing: kept as it was, the next run asks again")
+            return
+        self.tell(f"{name} is gone ({cause}): marked as deleted")
+        self.healed |= {key for key, each in self.unread.items() if each.parent_key == parent_key}
+
+    def absent(self, record: Unread, cause: str) -> None:
+        """It is there no more, or a permission flaps: forgotten if it was so when it was last asked for, too."""
+        if record.reason == cause:
+            self.healed.add(record.key)
+        else:
+            self.keep(record.again(cause))
 
 
 def not_understood(error: Unreadable) -> Failure:
@@ -187,16 +252,9 @@ def not_understood(error: Unreadable) -> Failure:
 
 def _age(row: Row) -> float | None:
     said, seen = row.get("updated_at") or row.get("indexed_at"), row.get("seen_at")
-    return (
-        max(0.0, (seen - said).total_seconds()) if isinstance(said, DateTime) and isinstance(seen, DateTime) else None
-    )
-
-
-def quarantine_key(surface: str, scope: str, item: Json) -> str:
-    """By its number or its uri; what has neither is known by all that it says."""
-    id_ = item.get("id")
-    is_id = isinstance(id_, int) or (isinstance(id_, str) and "://" in id_ and len(id_) <= 256)
-    return f"{surface}:{scope}:{id_ if is_id else fingerprint(repr(item))}"
+    if isinstance(said, DateTime) and isinstance(seen, DateTime):
+        return max(0.0, (seen - said).total_seconds())
+    return None
 
 
 class Source(Protocol):
@@ -215,7 +273,7 @@ class Source(Protocol):
 
     async def read(self, reading: Reading) -> None: ...
 
-    async def retry(self, reading: Reading, quarantined: list[Row]) -> None: ...
+    async def retry(self, reading: Reading, due: list[Unread]) -> None: ...
 
     async def settle(self, reading: Reading, suspects: list[Row]) -> None: ...
 

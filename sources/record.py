@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, TypeVar
@@ -21,7 +21,8 @@ from pendulum import DateTime
 
 __all__ = [
     "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "instant", "integer", "json_bytes", "json_record", "json_text", "json_value",
+    "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record",
+    "json_text", "json_value",
     "maybe", "need", "stamp", "text", "version",
 ]  # fmt: skip
 
@@ -30,6 +31,8 @@ Row = dict[str, object]
 V = TypeVar("V")
 
 TEXT, COUNT, FLAG, INSTANT = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
+
+CLOCKS = timedelta(minutes=1)  # by which they are set right all the time
 
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:?\d\d)")
 _PLAIN = re.compile(r"[A-Za-z0-9\-._~/@+:]*")
@@ -126,6 +129,13 @@ def _instant(value: str) -> DateTime:
         return DateTime(at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond, tzinfo=pendulum.UTC)
     except (ValueError, OverflowError):
         raise Unreadable(f"no such instant: {value!r:.60}") from None
+
+
+def has_passed(last: DateTime, period: timedelta, now: DateTime) -> bool:
+    """Whether so long ago that it is due. What is told to lie in the future was told by a wrong clock, and is due too:
+    else one run with that clock would put it off for years.
+    """
+    return not -CLOCKS <= now - last < period
 
 
 def maybe(parse: Callable[[object], V], value: object) -> V | None:

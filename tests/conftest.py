@@ -1,14 +1,30 @@
 """Fixtures that more than one file asks for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from tests.asked import demo, demo_home, own, worlds
+from tests.in_memory import in_memory
 from tests.servers import Cluster, cluster
 from tests.speaker import heard, speaker
 
 __all__ = ["demo", "demo_home", "heard", "own", "server", "speaker", "worlds"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever wants a server runs in CI, wherever it stands."""
+    for item in items:
+        if "server" in getattr(item, "fixturenames", ()):
+            item.add_marker("ci")
+
+
+@pytest.fixture
+def placed(request: pytest.FixtureRequest) -> Callable[..., Any]:
+    """Where a desk's warehouse is: in memory, but for tests that are marked `on_disk`."""
+    return (lambda desk: desk) if request.node.get_closest_marker("on_disk") else in_memory
 
 
 @pytest.fixture(scope="session")

@@ -111,7 +111,7 @@ def cluster() -> Iterator[Cluster]:
     bin_ = programs()
     if bin_ is None:
         pytest.skip(MISSING)
-    pytest.importorskip("psycopg2", reason="earshot[postgres] is not installed")
+    pytest.importorskip("psycopg2", reason="the extra [postgres] is not installed")
     folder = Path(mkdtemp(prefix="earshot-postgres-"))
     (folder / "password").write_text(PASSWORD, encoding="utf-8")
     if os.getuid() == 0:

@@ -11,12 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import duckdb
 import orjson
 import pendulum
 from click.testing import CliRunner
@@ -27,6 +27,7 @@ from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.serve import serving
 from pipelines.demo.web import Call
+from tests.in_memory import INSTEAD_OF, InMemory, InMemoryLanding, opened
 from tests.memory import ever_said, exists
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -63,6 +64,7 @@ class Project:
     earshot: dict[str, Any] = field(default_factory=lambda: {"max_retries": 1})
     github: dict[str, Any] = field(default_factory=dict)
     token: str = TOKEN
+    memory: InMemory | None = None  # where `quick` runs land, instead of in files
 
     @property
     def data(self) -> Path:
@@ -118,15 +120,29 @@ class Project:
         logging.getLogger("earshot").addHandler(listener)
         try:
             os.chdir(self.folder)
-            result = CliRunner().invoke(
-                run_module.main, list(arguments), env=self._environment({}), catch_exceptions=False
-            )
+            with self._landing():
+                result = CliRunner().invoke(
+                    run_module.main, list(arguments), env=self._environment({}), catch_exceptions=False
+                )
         finally:
             os.chdir(here)
             os.umask(mask)
             logging.getLogger("earshot").removeHandler(listener)
         err = "\n".join([result.stderr, *heard])
         return self._checked(Ended(result.exit_code, result.stdout, err, self.app.log[before:]))
+
+    @contextmanager
+    def _landing(self) -> Iterator[None]:
+        if self.memory is None:
+            yield
+            return
+        found, memory = run_module.home_of, self.memory
+        INSTEAD_OF[self.published] = memory
+        with (
+            patch("pipelines.run.home_of", lambda *a, **more: replace(found(*a, **more), destination=memory)),
+            patch("pipelines.landing.Landing", InMemoryLanding),
+        ):
+            yield
 
     def ledger(self, query: str) -> list[tuple[Any, ...]]:
         import sqlite3
@@ -163,7 +179,9 @@ def served(world: GitHubWorld, folder: Path, **options: Any) -> Iterator[Project
     """A project beside a server that tells this world. Rows name public addresses, so that all ports say the same."""
     app = GitHubApp(world, public_url="https://api.github.com")
     with serving(app) as url:
-        yield Project(folder, app, url, **options)
+        project = Project(folder, app, url, **options)
+        yield project
+    INSTEAD_OF.pop(project.published, None)
 
 
 def small_world() -> tuple[GitHubWorld, Repo]:
@@ -212,7 +230,7 @@ def judge(published: Path, world: GitHubWorld) -> None:
     _none("lost", exists(world) - set(live))
     _none("deleted or outdated and counts as live", set(live) - exists(world))
     _none("told that was never said", {said for _, said, _, _ in events} - ever_said(world))
-    with duckdb.connect(str(published), read_only=True) as db:
+    with opened(published) as db:
         states = set(db.execute("SELECT scope, number, state, head_sha FROM github.issues LEFT JOIN github.pull_requests"
                                 " USING (scope, number, state)").fetchall())  # fmt: skip
     truth = world.truth()
@@ -231,7 +249,7 @@ Told = tuple[str, tuple[str, str, Any, str], bool, bool]
 
 def told(published: Path) -> list[Told]:
     """Every event that readers see: key, what was said (in the judge's terms), is it the latest, is it deleted."""
-    with duckdb.connect(str(published), read_only=True) as db:
+    with opened(published) as db:
         rows = db.execute(
             "SELECT event_key, kind, scope, id, parent_number, epoch(updated_at), title, body, is_latest, is_deleted"
             " FROM feedback.events"

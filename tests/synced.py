@@ -11,6 +11,7 @@ import duckdb
 import httpx
 
 from pipelines.demo.bluesky_api import BlueskyApp
+from pipelines.demo.bluesky_names import iso
 from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_world import GitHubWorld
@@ -165,10 +166,12 @@ class BlueskyDesk(Desk):
     def held(self) -> dict[str, list[tuple[str, str]]]:
         """Per account the items that are there now, in their present versions."""
         found: dict[str, list[tuple[str, str]]] = {}
-        for did, uri, cid in self.sql(
-            "SELECT e.scope, e.id, p.cid FROM feedback.comments AS e JOIN bluesky.posts AS p USING (event_key)"
+        for did, uri, cid, kind, post_uri, at in self.sql(
+            "SELECT e.scope, e.id, p.cid, e.kind, p.post_uri, p.indexed_at FROM feedback.comments AS e"
+            " JOIN bluesky.posts AS p USING (event_key)"
         ):
-            found.setdefault(did, []).append((uri, cid))
+            is_named = kind != "repost" or "/app.bsky.feed.repost/" in uri
+            found.setdefault(did, []).append((uri if is_named else f"{post_uri} at {iso(at)}", cid))
         return {did: sorted(items) for did, items in found.items()}
 
     def judge(self) -> None:

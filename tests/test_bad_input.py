@@ -19,7 +19,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-import duckdb
 import orjson
 import pytest
 import stamina
@@ -28,11 +27,13 @@ from pipelines.demo.github_access import Secondary, Window
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.serve import serving
 from pipelines.demo.web import App, Bent, Dropped, Request, Response, html_page
+from tests.in_memory import InMemory, opened, snapshot
 from tests.story import NOW, REPO, TOKEN, Ended, Project, judge, served
 
 DOCS = "lantern/docs"
 COMMENTS = "/issues/comments"
 LONG = os.environ.get("EARSHOT_LONG") == "1"
+BOUND = 2**20  # bytes of an answer, here
 T = TypeVar("T")
 Fault = Callable[[Request], Response | Bent | None]
 
@@ -66,21 +67,26 @@ def news(world: GitHubWorld) -> None:
     world.advance(600)
 
 
+@pytest.fixture(autouse=True)
+def bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sources.http.MAX_BYTES", BOUND)
+
+
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The data of somebody who has read the past."""
     folder = tmp_path_factory.mktemp("base")
-    with served(_world(), folder, repos=(REPO, DOCS)) as project:
+    with served(_world(), folder, repos=(REPO, DOCS), memory=InMemory()) as project:
         assert project.quick().code == 0
-    return project.data
+    return project
 
 
 @pytest.fixture(scope="module")
-def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> Project:
     folder = tmp_path_factory.mktemp("many")
-    with served(_world(CROWD), folder, repos=CROWD) as project:
+    with served(_world(CROWD), folder, repos=CROWD, memory=InMemory()) as project:
         assert project.quick().code == 0
-    return project.data
+    return project
 
 
 @pytest.fixture
@@ -95,36 +101,47 @@ def _world(names: Iterable[str] = (REPO, DOCS)) -> GitHubWorld:
 
 
 @pytest.fixture
-def fresh(world: GitHubWorld, tmp_path: Path) -> Iterator[Project]:
+def fresh(world: GitHubWorld, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Project]:
     """Somebody who has read nothing yet."""
     stamina.set_testing(True, attempts=2, cap=True)  # one retry, without its wait
     try:
-        with served(world, tmp_path, repos=(REPO, DOCS)) as project:
+        memory = None if request.node.get_closest_marker("on_disk") else InMemory()
+        with served(world, tmp_path, repos=(REPO, DOCS), memory=memory) as project:
             yield project
     finally:
         stamina.set_testing(False)
 
 
 @pytest.fixture
-def project(fresh: Project, world: GitHubWorld, base: Path) -> Project:
+def project(fresh: Project, world: GitHubWorld, base: Project) -> Project:
     """Somebody who has read the past, and does not know the news."""
-    shutil.copytree(base, fresh.data)
+    if fresh.memory is None:
+        assert fresh.quick().code == 0
+    else:
+        taken_over(fresh, base)
     news(world)
     return fresh
 
 
 @pytest.fixture
-def crowd(tmp_path: Path, base_of_many: Path) -> Iterator[Project]:
+def crowd(tmp_path: Path, base_of_many: Project) -> Iterator[Project]:
     """Somebody who has read the past of twenty repositories, and does not know their news."""
     world = _world(CROWD)
     stamina.set_testing(True, attempts=2, cap=True)
     try:
         with served(world, tmp_path, repos=CROWD) as project:
-            shutil.copytree(base_of_many, project.data)
+            taken_over(project, base_of_many)
             news(world)
             yield project
     finally:
         stamina.set_testing(False)
+
+
+def taken_over(project: Project, base: Project) -> None:
+    """The data of who has read it, to go on from."""
+    assert base.memory is not None
+    shutil.copytree(base.data, project.data)
+    project.memory = snapshot(base.memory)
 
 
 def few(cases: Iterable[T], *chosen: T) -> list[T]:
@@ -252,7 +269,8 @@ def test_long_limit_stops_the_run(project: Project, world: GitHubWorld, status: 
     """A limit for most of an hour: no further request is sent, it is said until when, cursors stay, the next run goes on."""
     project.repos = [REPO]
     assert project.quick().code == 0
-    held = project.state.read_text()
+    assert project.memory is not None
+    held = repr(project.memory.cursors_of)
     for n in range(130):
         world.repos[1001].comment(1, "maya", f"news {n}")
     world.advance(600)
@@ -276,7 +294,7 @@ def test_long_limit_stops_the_run(project: Project, world: GitHubWorld, status: 
     until = project.ledger("SELECT code, until_at FROM failures WHERE resolved_at IS NULL")
     assert until and {code for code, _ in until} == {"RATE_LIMITED"} and all(at for _, at in until)
     if request_number == 1:
-        assert project.state.read_text() == held, "a cursor moved"
+        assert repr(project.memory.cursors_of) == held, "a cursor moved"
     project.app.switches.before = None
     access.windows.clear()
     project.repos = (REPO, DOCS)
@@ -411,7 +429,7 @@ WRONG_SHAPES: dict[str, Any] = {
     "an error nested beyond reason": Response(418, b"[" * 200_000),
     "a number beyond reason": shaped(b"[" + b"9" * 100_000 + b"]"),
     "packed twice": shaped(gzip.compress(gzip.compress(b"[]")), **{"content-encoding": "gzip, gzip"}),
-    "more than can be": shaped(b"[" + b" " * (66 << 20) + b"]"),
+    "more than can be": shaped(b"[" + b" " * BOUND + b"]"),
 }
 
 
@@ -441,7 +459,7 @@ def test_what_stays_wrong_fails_its_scope(crowd: Project) -> None:
 
 
 def _latest(project: Project) -> set[tuple[str, str]]:
-    with duckdb.connect(str(project.published), read_only=True) as db:
+    with opened(project.published) as db:
         return set(db.execute("SELECT scope_name, body FROM feedback.events WHERE kind = 'issue_comment'").fetchall())
 
 
@@ -625,11 +643,6 @@ def all_changed_rows(project: Project, changes: dict[str, Callable[[dict[str, An
     project.app.switches.fault = spoil
 
 
-def makes_due(project: Project) -> None:
-    """Time passes until what lies in quarantine is to be tried again."""
-    project.ledger("UPDATE quarantine SET retry_at = '2000-01-01T00:00:00Z'")
-
-
 def quarantine(project: Project) -> list[tuple[str, int]]:
     return project.ledger("SELECT surface, attempts FROM quarantine WHERE resolved_at IS NULL")
 
@@ -657,7 +670,7 @@ SPOILS: list[tuple[str, str, dict[str, Any]]] = [
 
 
 def test_unreadable_record(crowd: Project) -> None:
-    """Kept raw with its reason, exit 3, the others land; tried again later, healed when the server is, and then no trace."""
+    """Kept raw with its reason, exit 3, the others land; asked for again by the next run, healed when the server is."""
     spoils = dict(zip(CROWD, SPOILS, strict=False))
     assert len(spoils) == len(SPOILS) < len(CROWD)
     all_changed_rows(
@@ -670,17 +683,10 @@ def test_unreadable_record(crowd: Project) -> None:
     for scope, surface, raw in crowd.ledger("SELECT scope, surface, raw FROM quarantine"):
         expected, _, change = spoils[crowd.app.world.repos[int(scope)].full_name]
         assert surface == expected and {key: orjson.loads(raw)[key] for key in change} == change
-    makes_due(crowd)
     assert crowd.quick().code == 3, "they still cannot be read"
     assert sorted(quarantine(crowd)) == sorted((surface, 2) for surface, _, _ in SPOILS), "tried twice, and still there"
-    assert crowd.ledger("SELECT min(retry_at > '2026') FROM quarantine") == [(1,)], "the next try waits"
-    makes_due(crowd)
     crowd.app.switches.fault = None
-    crowd.quick()
-    assert len(quarantine(crowd)) == sum("id" in change for _, _, change in SPOILS), (
-        "without an id nothing can be asked"
-    )
-    repaired(crowd, "--full")
+    repaired(crowd)
     assert quarantine(crowd) == []
 
 
@@ -696,11 +702,11 @@ def test_unreadable_from_the_beginning(fresh: Project) -> None:
     ended = fresh.quick()
     assert ended.code == 3, ended.said
     assert sorted(kind for kind, _ in quarantine(fresh)) == ["issue_comments", "reviews"]
-    makes_due(fresh)
     repaired(fresh)
     assert quarantine(fresh) == []
 
 
+@pytest.mark.on_disk
 def test_quarantine_counts_runs_not_landings(fresh: Project, world: GitHubWorld) -> None:
     """The wait for the next try doubles with every run that tried, however many chunks that run landed."""
     world.fill(world.repos[1001], pulls=10, comments=200, review_comments=50)
@@ -790,12 +796,11 @@ def test_repository_with_a_strange_name(project: Project, world: GitHubWorld, na
 
 
 def corrupt(project: Project, surface: str, change: Callable[[Any], object]) -> None:
-    """Changes what is saved for the first repository, where dlt keeps it."""
-    state = orjson.loads(project.state.read_bytes())
-    scopes = state["sources"]["github"]["resources"][surface]["scopes"]
+    """Changes what is saved for the first repository."""
+    assert project.memory is not None
+    scopes = project.memory.cursors_of["github"][surface]
     scope = REPO if surface == "repositories" else "1001"
     scopes[scope] = change(scopes[scope])
-    project.state.write_bytes(orjson.dumps(state))
 
 
 CORRUPTIONS: dict[str, Callable[[Any], object]] = {
@@ -888,6 +893,7 @@ def test_unknown_source_and_section(project: Project) -> None:
     assert project.quick().code == 2
 
 
+@pytest.mark.on_disk
 def test_environment_is_checked_too(project: Project) -> None:
     """SOURCES__GITHUB__TOKN is as wrong as a misspelt key in the file, and its value is not shown."""
     ended = project.run(SOURCES__GITHUB__TOKN="ghp_secret")
@@ -895,6 +901,7 @@ def test_environment_is_checked_too(project: Project) -> None:
     assert len(ended.err.splitlines()) == 1
 
 
+@pytest.mark.on_disk
 def test_real_process_tells_it_the_same(project: Project, world: GitHubWorld) -> None:
     """What these tests see in this process is what a shell sees: exit codes, one-line errors, no traceback."""
     faulty(project, f"{DOCS}{COMMENTS}", html_page())

@@ -8,6 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
+pytestmark = pytest.mark.ci
+
 ROOT = Path(__file__).parents[1]
 
 

@@ -251,7 +251,7 @@ def test_a_saved_cursor_that_is_refused_is_walked_from_the_head(bad: str) -> Non
     capped = settings(["writer.example"], posts_per_page=10, max_pages_per_actor=2)
     poll(app, memory, capped)
     cursor: Any = memory.cursors["posts"][writer.did]
-    memory.cursors["posts"][writer.did] = {**cursor, "resume": [bad, cursor["resume"][1]]}
+    memory.cursors["posts"][writer.did] = {**cursor, "resume": [[bad, cursor["resume"][0][1]]]}
     poll(app, memory, settings(["writer.example"], posts_per_page=10))
     assert missed(world, memory, 0) == [] and memory.cursors["posts"][writer.did]["resume"] is None  # type: ignore[index]
 
@@ -288,11 +288,12 @@ def test_a_feed_that_leads_in_circles_fails_and_its_watermark_stays() -> None:
 
 
 def test_an_unchanged_poll_is_one_conditional_request_an_account_however_many_posts_it_has() -> None:
+    """As long as its head page reaches below the overlap; what stands above that is looked at."""
     world = BlueskyWorld(NOW)
     quiet, loud = world.account("quiet.example"), world.account("loud.example")
     world.post(quiet, "one")
     for n in range(900):
-        world.advance(seconds=60)
+        world.advance(seconds=900)
         world.post(loud, f"remark {n}")
     app, memory, config = BlueskyApp(world), Memory(), settings(["quiet.example", "loud.example"])
     poll(app, memory, config)

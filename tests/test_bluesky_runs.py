@@ -9,6 +9,7 @@ import pytest
 from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.web import Response
 from pipelines.ledger import Ledger
+from tests.in_memory import in_memory
 from tests.synced import bluesky_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -26,7 +27,7 @@ def world() -> BlueskyWorld:
 def test_a_name_that_nobody_has_makes_neither_every_run_a_sweep_nor_none(tmp_path: Path, world: BlueskyWorld) -> None:
     """It fails with every run; deletions of the others are noticed at their time all the same."""
     post = world.post(MAYA, "regrets")
-    desk = bluesky_desk(tmp_path, world, MAYA, "nobody.example")
+    desk = in_memory(bluesky_desk(tmp_path, world, MAYA, "nobody.example"))
     desk.run()
     world.delete(post)
     desk.run()
@@ -40,7 +41,7 @@ def test_a_name_that_nobody_has_makes_neither_every_run_a_sweep_nor_none(tmp_pat
 def test_what_only_a_sweep_can_meet_is_not_over_because_nobody_looked(tmp_path: Path, world: BlueskyWorld) -> None:
     """Runs in between do not ask for it: the failure stays open, and no reason to sweep again, until one that does."""
     world.post(MAYA, "old words")
-    desk = bluesky_desk(tmp_path, world, MAYA, ODILE)
+    desk = in_memory(bluesky_desk(tmp_path, world, MAYA, ODILE))
     desk.run()
 
     def told() -> list[str]:
@@ -60,7 +61,7 @@ def test_a_forced_poll_that_fails_is_made_up_by_the_next_run(tmp_path: Path) -> 
     """The profile does not tell that there is something to read; the failure stays open until it was read."""
     world = BlueskyWorld(NOW)
     people = world.fill(accounts=2, posts=2)
-    desk = bluesky_desk(tmp_path, world, *(account.handle for account in people))
+    desk = in_memory(bluesky_desk(tmp_path, world, *(account.handle for account in people)))
     for _ in range(5):
         desk.run({"probe": True})
     world.advance(seconds=60)
@@ -76,7 +77,7 @@ def test_forced_polls_are_counted_in_runs_of_this_source(tmp_path: Path) -> None
     """Where two sources are read in turn, one of them would never have a run whose number can be divided by six."""
     world = BlueskyWorld(NOW)
     people = world.fill(accounts=2, posts=2)
-    desk = bluesky_desk(tmp_path, world, *(account.handle for account in people))
+    desk = in_memory(bluesky_desk(tmp_path, world, *(account.handle for account in people)))
     forced = 0
     for _ in range(6):
         desk.run({"probe": True})
@@ -90,7 +91,7 @@ def test_an_account_whose_profile_tells_that_nothing_is_new_is_not_stale(tmp_pat
     """Spared by the probe, it counts as polled; one that could not be asked does not."""
     world = BlueskyWorld(NOW)
     people = world.fill(accounts=3, posts=2)
-    desk = bluesky_desk(tmp_path, world, *(account.handle for account in people))
+    desk = in_memory(bluesky_desk(tmp_path, world, *(account.handle for account in people)))
     desk.run({"probe": True})
     world.advance(seconds=60)
     world.post(people[0], "news")
@@ -108,7 +109,7 @@ def test_a_profile_that_cannot_be_read_keeps_nobody_from_being_read(tmp_path: Pa
             profile["displayName"] = 7
         return body
 
-    desk = bluesky_desk(tmp_path, world, MAYA, ODILE)
+    desk = in_memory(bluesky_desk(tmp_path, world, MAYA, ODILE))
     desk.app.rewrite = twist
     assert desk.run().exit_code == 0
     desk.judge()
@@ -120,7 +121,7 @@ def test_what_the_server_of_an_account_does_not_list_for_once_is_back_when_it_do
     """A post is not gone as long as the AppView shows it; a repost, of which only its server tells, comes back."""
     world.post(MAYA, "hello")
     world.repost(MAYA, world.post(ODILE, "theirs"))
-    desk = bluesky_desk(tmp_path, world, MAYA, ODILE)
+    desk = in_memory(bluesky_desk(tmp_path, world, MAYA, ODILE))
     desk.run()
     world.advance(seconds=8 * 86400)
     desk.app.rewrite = lambda request, body: {"records": []} if "records" in body else body
@@ -135,7 +136,7 @@ def test_what_the_server_of_an_account_does_not_list_for_once_is_back_when_it_do
 def test_a_post_back_under_its_uri_is_no_longer_deleted_however_old_it_is(tmp_path: Path, world: BlueskyWorld) -> None:
     """The daily sweep looks at the last weeks only."""
     post = world.post(MAYA, "regrets")
-    desk = bluesky_desk(tmp_path, world, MAYA)
+    desk = in_memory(bluesky_desk(tmp_path, world, MAYA))
     desk.run()
     desk.app.rewrite = lambda request, body: {"posts": []} if "posts" in body else body
     desk.run(sweep=True)
@@ -153,7 +154,7 @@ def test_a_sweep_sees_what_became_of_reposted_posts_and_of_labels(tmp_path: Path
     for n in range(250):
         world.advance(seconds=3600)
         world.post(MAYA, f"later {n}")
-    desk = bluesky_desk(tmp_path, world, MAYA)
+    desk = in_memory(bluesky_desk(tmp_path, world, MAYA))
     desk.run()
     world.edit(theirs, "theirs, otherwise")
     world.label_account(ODILE, "!no-unauthenticated")

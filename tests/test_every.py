@@ -10,11 +10,16 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import orjson
+import pendulum
 import pytest
 
-from pipelines import screen
+from pipelines import progress
 from pipelines.report import Watch
+from sources.http import Tally
+from sources.reading import Reading
 from tests.story import Project, judge, served, small_world
+
+pytestmark = pytest.mark.ci
 
 PATIENCE = 30
 
@@ -63,11 +68,17 @@ def test_a_stop_is_told_like_everything(tmp_path: Path, options: tuple[str, ...]
 
 def test_what_is_watched_fits_a_terminal() -> None:
     """A first read of everything, at 80 columns: no line is broken in two, eight times a second."""
-    reading = SimpleNamespace(tallies={"posts": SimpleNamespace(requests=123_456, fetched=12_345_678)})
+    tally, now = Tally(requests=123_456, fetched=12_345_678, total=12_345_678_901), pendulum.now("UTC")
+    api = SimpleNamespace(waits={f"{'long-name.' * 3}gitlab.example": now.add(seconds=90)})
     names = ("github", "gitlab", "bluesky")
-    watch = Watch("settling", dict.fromkeys(names, cast(Any, reading)), dict.fromkeys(names, 12_345_678))
-    lines = screen._lines(watch, 86_400).splitlines()
-    assert [line.split()[0].strip(":") for line in lines] == ["settling", *names]
+    watch = Watch("settling", landed=dict.fromkeys(names, 12_345_678), scopes=dict.fromkeys(names, 10_000))
+    for name in names:
+        watch.readings[name] = Reading(cast(Any, api), cast(Any, None), {}, tallies={("posts", "*"): tally})
+        watch.at("reading", name)
+    watch.settles("gitlab", 123_456)
+    lines = progress.lines(watch, 86_400, now).splitlines()
+    assert lines[0].startswith("reading, settling · 86400 s")
+    assert [line.split()[0].strip(":") for line in lines if line[:3].strip()] == ["reading,", *names]
     assert max(map(len, lines)) <= 80
 
 

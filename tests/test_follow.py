@@ -170,7 +170,7 @@ def test_before_and_after_the_change_that_answers_an_issue(speaker: Speaker) -> 
     sync(speaker)
     assert routes(speaker) == []
     asked = len(speaker.app.log)
-    assert f"is answered by {REPO}#{change}" in speaker.say("link", "1", str(change)).out
+    assert f"is answered by {REPO}/{change}" in speaker.say("link", "1", str(change)).out
     assert len(speaker.app.log) == asked
     sync(speaker)
     assert routes(speaker) == [("before", "Any news?"), ("before", "It is the cache."), ("after", "Is it done?")]
@@ -192,9 +192,9 @@ def test_before_and_after_the_change_that_answers_an_issue(speaker: Speaker) -> 
 
 
 def test_a_change_is_named_as_everything_is(speaker: Speaker) -> None:
-    """What `link` and the lists print can be typed: `lantern#2`, `lantern/lantern#2`."""
-    for name in ("2", "#2", f"{REPO.rpartition('/')[2]}#2", f"{REPO}#2"):
-        assert f"is answered by {REPO}#2" in speaker.say("link", "1", name).out
+    """What `link` and the lists print can be typed: `lantern/2`, `lantern/lantern/2`; with the forge's sign, too."""
+    for name in ("2", "#2", f"{REPO.rpartition('/')[2]}/2", f"{REPO}/2", f"{REPO}#2"):
+        assert f"is answered by {REPO}/2" in speaker.say("link", "1", name).out
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """GitHub end to end: the demo world → a real warehouse → models, judged by the world's own truth."""
 
 import hashlib
-import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
@@ -10,6 +10,8 @@ import pytest
 
 from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
+from pipelines.destinations.embedded import EMBEDDED
+from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk
 
@@ -41,25 +43,28 @@ def fill(world: GitHubWorld, repo: Repo) -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
+def small(tmp_path: Path, world: GitHubWorld, repo: Repo, placed: Callable[..., Desk]) -> Desk:
     """A small repository of which nothing was read yet."""
     fill(world, repo)
-    return desk(tmp_path / "data", world)
+    return placed(desk(tmp_path / "data", world))
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of who has read it."""
-    world, folder = GitHubWorld(NOW), tmp_path_factory.mktemp("base") / "data"
+def base(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """Somebody who has read it."""
+    world = GitHubWorld(NOW)
     fill(world, world.add_repo("lantern/lantern"))
-    assert desk(folder, world).run().exit_code == 0
-    return folder
+    read = in_memory(desk(tmp_path_factory.mktemp("base") / "data", world))
+    assert read.run().exit_code == 0
+    return read
 
 
 @pytest.fixture
-def read(small: Desk, base: Path) -> Desk:
+def read(small: Desk, base: Desk) -> Desk:
     """The same after its first run."""
-    shutil.copytree(base, small.home.path)
+    if small.home.destination is not EMBEDDED:
+        return in_memory(small, base)
+    assert small.run().exit_code == 0
     return small
 
 
@@ -73,6 +78,7 @@ def test_every_kind_of_word_arrives_once(small: Desk) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.on_disk
 def test_an_unchanged_run_costs_five_conditional_requests_and_writes_nothing(read: Desk) -> None:
     """No load package, the files byte-identical, whatever the history."""
     before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (read.home.warehouse, read.home.published)}
@@ -259,6 +265,7 @@ def test_a_first_read_survives_edits_during_it(small: Desk, repo: Repo, world: G
     small.judge()
 
 
+@pytest.mark.on_disk
 def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(read: Desk) -> None:
     """Nothing is dropped: it is a flag, made anew when the setting changes, even if nothing new was said."""
     assert read.one("SELECT count(*) FROM feedback.events WHERE is_actionable") > 1
@@ -360,6 +367,7 @@ def test_half_a_package_is_not_for_readers(tmp_path: Path, monkeypatch: pytest.M
     here.judge()
 
 
+@pytest.mark.on_disk
 @pytest.mark.parametrize("is_gone", [True, False])
 @pytest.mark.parametrize("torn", [("issues",), ("issues", "openers")], ids=["opener landed", "comments alone"])
 def test_words_whose_issue_never_landed_are_settled(

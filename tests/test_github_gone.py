@@ -15,6 +15,7 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request, Response
 from pipelines.ledger import Ledger
 from pipelines.report import Report
+from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk
 
@@ -40,7 +41,7 @@ def read(tmp_path: Path, world: GitHubWorld, repo: Repo) -> Desk:
     review = repo.review(pull, "tomasz-w", "CHANGES_REQUESTED", "One thing.")
     repo.review_comment(pull, "tomasz-w", "cache.go", "Why?", 12, review_id=review)
     world.advance(seconds=600)
-    told = desk(tmp_path / "data", world)
+    told = in_memory(desk(tmp_path / "data", world))
     assert told.run().exit_code == 0
     world.advance(seconds=600)
     return told
@@ -62,6 +63,18 @@ def test_a_transferred_issue_is_gone_here_whatever_number_it_has_there(
     assert read.sql("SELECT kind, cause FROM github.deletions") == [("issue", "moved to another repository")]
     assert read.one("SELECT count(*) FROM github.issues") == 2
     assert read.one("SELECT bool_and(is_deleted) FROM feedback.events WHERE parent_number = 1")
+
+
+def test_an_issue_transferred_there_and_back_is_gone_under_its_old_number(
+    read: Desk, repo: Repo, world: GitHubWorld
+) -> None:
+    """Its old address leads twice around the corner, to another issue of the very repository."""
+    other = world.add_repo("lantern/other")
+    back = world.transfer(other, world.transfer(repo, 1, other), repo)
+    assert back == 3
+    assert read.run(sweep=True).exit_code == 0
+    assert read.sql("SELECT kind, cause FROM github.deletions") == [("issue", "moved to another repository")]
+    read.judge()
 
 
 def test_comments_of_a_transferred_issue_are_not_filed_under_its_new_number(
@@ -127,6 +140,8 @@ def test_what_comes_back_is_no_longer_deleted(read: Desk, repo: Repo, world: Git
     """An issue with its comments, a review and a review comment: a deletion is an observation, not an erasure."""
     show = hide(repo)
     read.run(sweep=True)
+    assert [kind for kind, _ in read.sql(DELETED)] == ["review", "review_comment"], "an issue is only missing yet"
+    read.run()
     assert [kind for kind, _ in read.sql(DELETED)] == ["issue", "issue_comment", "review", "review_comment"]
     show()
     world.advance(seconds=600)

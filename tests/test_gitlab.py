@@ -5,7 +5,7 @@ here are about what that hides.
 """
 
 import hashlib
-import shutil
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -18,11 +18,13 @@ from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import DiffRefs, FileDiff, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
+from pipelines.destinations.embedded import EMBEDDED
 from pipelines.landing import Landing
 from pipelines.ledger import Ledger
 from pipelines.payloads import Payloads
 from sources.gitlab_threads import is_due, is_settled
 from sources.target import Target
+from tests.in_memory import in_memory
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -61,25 +63,28 @@ def fill(world: GitLabWorld, project: Project) -> None:
 
 
 @pytest.fixture
-def small(tmp_path: Path, world: GitLabWorld, project: Project) -> GitLabDesk:
+def small(tmp_path: Path, world: GitLabWorld, project: Project, placed: Callable[..., GitLabDesk]) -> GitLabDesk:
     """A small project of which nothing was read yet."""
     fill(world, project)
-    return gitlab_desk(tmp_path / "data", world)
+    return placed(gitlab_desk(tmp_path / "data", world))
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of who has read it."""
-    world, folder = GitLabWorld(NOW), tmp_path_factory.mktemp("base") / "data"
+def base(tmp_path_factory: pytest.TempPathFactory) -> GitLabDesk:
+    """Somebody who has read it."""
+    world = GitLabWorld(NOW)
     fill(world, world.add_project("lantern/console"))
-    assert gitlab_desk(folder, world).run().exit_code == 0
-    return folder
+    read = in_memory(gitlab_desk(tmp_path_factory.mktemp("base") / "data", world))
+    assert read.run().exit_code == 0
+    return read
 
 
 @pytest.fixture
-def read(small: GitLabDesk, base: Path) -> GitLabDesk:
+def read(small: GitLabDesk, base: GitLabDesk) -> GitLabDesk:
     """The same after its first run."""
-    shutil.copytree(base, small.home.path)
+    if small.home.destination is not EMBEDDED:
+        return in_memory(small, base)
+    assert small.run().exit_code == 0
     return small
 
 
@@ -92,6 +97,7 @@ def test_merge_requests_issues_and_all_that_is_said_on_them_arrive(small: GitLab
     assert small.sql("SELECT username FROM gitlab.issues__assignees") == [("ines-r",)]
 
 
+@pytest.mark.on_disk
 def test_an_unchanged_run_costs_a_conditional_request_a_list_and_none_a_merge_request(read: GitLabDesk) -> None:
     """And writes nothing at all."""
     before = {p: hashlib.sha256(p.read_bytes()).digest() for p in (read.home.warehouse, read.home.published)}
@@ -285,7 +291,7 @@ def test_field_names_of_old_and_new_instances(tmp_path: Path, world: GitLabWorld
         mr = project.open_merge_request("benji", "Dark mode", draft=draft)
     project.merge(mr, "maya")
     world.advance(seconds=LATER)
-    desk = gitlab_desk(tmp_path, world)
+    desk = in_memory(gitlab_desk(tmp_path, world))
     assert desk.run().exit_code == 0
     truth = world.truth(reader="earshot").merge_requests
     held = {r["id"]: (r["is_draft"], r["merge_user"]) for r in desk.rows("gitlab.merge_requests")}
@@ -306,7 +312,7 @@ def test_positions_and_ranges_of_diff_notes(tmp_path: Path, world: GitLabWorld, 
     for n, position in enumerate((ranged, removed, image, whole)):
         project.start_thread(mr, "maya", f"note {n}", position)
     world.advance(seconds=LATER)
-    desk = gitlab_desk(tmp_path, world)
+    desk = in_memory(gitlab_desk(tmp_path, world))
     assert desk.run().exit_code == 0
     assert desk.sql("SELECT path, old_path, start_line, line, side, position_type, is_renamed, head_sha FROM feedback.diff_notes ORDER BY body") == [
         ("new.ts", "old.ts", 17, 20, "RIGHT", "text", True, refs.head_sha),
@@ -386,7 +392,7 @@ def test_concurrent_requests_stay_within_the_setting(tmp_path: Path, world: GitL
     """The server counts; `dependent_concurrency` bounds what hangs on merge requests."""
     world.fill(project, merge_requests=40, discussions=2, notes=2)
     world.advance(seconds=LATER)
-    desk = gitlab_desk(tmp_path, world)
+    desk = in_memory(gitlab_desk(tmp_path, world))
     desk.app.switches.latency = 0.002
     desk.run({"dependent_concurrency": 4})
     assert 2 <= desk.app.max_in_flight <= 4
@@ -401,7 +407,7 @@ def test_unreadable_notes_make_short_and_empty_pages_that_end_nothing(
     for n in range(130):
         project.comment(mr, "odile", f"remark {n}", internal=n < 105 and n % 5 != 0)
     world.advance(seconds=LATER)
-    desk = gitlab_desk(tmp_path, world)
+    desk = in_memory(gitlab_desk(tmp_path, world))
     assert desk.run().exit_code == 0
     desk.judge()
 
@@ -439,6 +445,7 @@ def test_payloads_of_notes_in_a_diff_are_kept_even_if_the_system_says_them(
     assert all(bool(payloads.read("gitlab", "note", str(id_))) is placed for id_, placed in notes)
 
 
+@pytest.mark.on_disk
 @pytest.mark.parametrize("room", [payload_files.MANY, 1])
 def test_payloads_are_on_the_disk_before_what_they_are_of_has_landed(
     small: GitLabDesk, monkeypatch: pytest.MonkeyPatch, room: int
@@ -490,7 +497,7 @@ def test_pagination_continues_when_headers_are_missing(
     for n in range(205):
         project.comment(project.merge_requests[1], "maya", f"remark {n}")
     world.advance(seconds=LATER)
-    desk = gitlab_desk(tmp_path, world)
+    desk = in_memory(gitlab_desk(tmp_path, world))
     desk.app.switches.strip_headers = stripped
     assert desk.run({"fetch_resource_events": False, "fetch_closes_issues": False, "fetch_diffs": False}).exit_code == 0
     desk.judge()

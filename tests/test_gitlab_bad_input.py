@@ -4,7 +4,6 @@ rest lands, and the next run reaches the world's truth.
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,11 @@ from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import FileDiff, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Bent, Request, Response, html_page
+from pipelines.ledger import Ledger
+from pipelines.quarantine import Quarantine
 from pipelines.report import Report
+from sources.target import Target
+from tests.in_memory import in_memory
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -64,21 +67,20 @@ def news(world: GitLabWorld, project: Project) -> None:
 
 
 @pytest.fixture(scope="module")
-def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The data of somebody who has read the past."""
-    folder = tmp_path_factory.mktemp("base") / "data"
+def base(tmp_path_factory: pytest.TempPathFactory) -> GitLabDesk:
+    """Somebody who has read the past."""
     world, _ = past()
-    assert gitlab_desk(folder, world).run().exit_code == 0
-    return folder
+    desk = in_memory(gitlab_desk(tmp_path_factory.mktemp("base") / "data", world))
+    assert desk.run().exit_code == 0
+    return desk
 
 
 @pytest.fixture
-def desk(tmp_path: Path, base: Path) -> GitLabDesk:
+def desk(tmp_path: Path, base: GitLabDesk) -> GitLabDesk:
     """Somebody who has read the past, and does not know the news."""
     world, project = past()
     news(world, project)
-    shutil.copytree(base, tmp_path / "data")
-    return gitlab_desk(tmp_path / "data", world)
+    return in_memory(gitlab_desk(tmp_path / "data", world), base)
 
 
 @pytest.fixture
@@ -111,15 +113,15 @@ def past_of_many() -> tuple[GitLabWorld, Project]:
 
 
 @pytest.fixture(scope="module")
-def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("many") / "data"
+def base_of_many(tmp_path_factory: pytest.TempPathFactory) -> GitLabDesk:
     world, _ = past_of_many()
-    assert gitlab_desk(folder, world).run().exit_code == 0
-    return folder
+    desk = in_memory(gitlab_desk(tmp_path_factory.mktemp("many") / "data", world))
+    assert desk.run().exit_code == 0
+    return desk
 
 
 @pytest.fixture
-def crowd(tmp_path: Path, base_of_many: Path) -> GitLabDesk:
+def crowd(tmp_path: Path, base_of_many: GitLabDesk) -> GitLabDesk:
     """Somebody who has read them all, and does not know that on each a note was edited, two were added, a label changed."""
     world, project = past_of_many()
     world.advance(seconds=3600)
@@ -130,8 +132,7 @@ def crowd(tmp_path: Path, base_of_many: Path) -> GitLabDesk:
         project.comment(mr, "odile", "and another")
         project.label(mr, "maya", add=("theme",), remove=("ui",))
     world.advance(seconds=SETTLED)
-    shutil.copytree(base_of_many, tmp_path / "data")
-    return gitlab_desk(tmp_path / "data", world)
+    return in_memory(gitlab_desk(tmp_path / "data", world), base_of_many)
 
 
 def each_of(crowd: GitLabDesk, cases: Iterable[str]) -> dict[int, str]:
@@ -261,7 +262,6 @@ NO_LISTS: dict[str, Any] = {
     "a list of lists": shaped([[]]),
     "a list of texts": shaped(["note"]),
     "nested beyond reason": shaped(b"[" * 200_000),
-    "more than can be": shaped(b"[" + b" " * (66 << 20) + b"]"),
 }
 
 
@@ -382,10 +382,10 @@ NOTES: dict[str, Callable[[list[Any]], object]] = {
 }
 
 
-def test_one_unreadable_note_keeps_the_whole_thread_as_it_was(crowd: GitLabDesk) -> None:
-    """In the middle of a discussion: all notes are parsed before one is replaced, and the watermark stays."""
+def test_one_unreadable_note_costs_no_other(crowd: GitLabDesk) -> None:
+    """In the middle of a discussion, or a whole discussion: the others land, the bad one is in quarantine by name and keeps
+    its last readable row. The watermark does not pass it, so each run asks again; nothing new, nothing is published."""
     numbers = each_of(crowd, NOTES)
-    before = held_by_all(crowd, "threads")
 
     def rewrite(request: Request, data: Any) -> Any:
         if request.path.endswith("/discussions") and (what := numbers.get(number_in(request.path))):
@@ -393,11 +393,83 @@ def test_one_unreadable_note_keeps_the_whole_thread_as_it_was(crowd: GitLabDesk)
         return data
 
     crowd.app.rewrite = rewrite
-    failed(crowd, crowd.run(), *(f"threads of !{n}" for n in numbers))
-    only_the_others_landed(crowd, "threads", before, numbers)
-    versions = dict(crowd.sql("SELECT number, count(*) FROM gitlab.note_versions WHERE number > 0 GROUP BY 1"))
-    assert {versions[n] for n in numbers} == {4}, "a version of a thread that was not believed"
+    report = crowd.run()
+    assert report.exit_code == 3 and report.sources[0].problems == []
+    assert sorted(each.parent_key or "" for each in report.sources[0].unread) == sorted(map(key_of, numbers))
+    assert all(f"merge_requests/{n}:" in str(sorted(u.key for u in report.sources[0].unread)) for n in numbers)
+    held = said_on_each(crowd)
+    for number, what in numbers.items():
+        new = {"four"} if NOTES[what].__qualname__.startswith("middle") else set()
+        assert held[number] == {"one", "two", "three", "Lovely.", "and another", *new}, what
+    assert held[CROWD] == {"one", "two, edited", "three", "four", "Lovely.", "and another"}
+    passed = "SELECT number FROM gitlab.threads AS t JOIN gitlab.merge_requests AS m USING (parent_key, number)"
+    passed += " WHERE t.synced_for_updated_at >= m.updated_at"
+    assert {n for (n,) in crowd.sql(passed)} == set(range(1, CROWD + 1)) - numbers.keys()
+    assert crowd.one("SELECT count(*) FROM feedback.events WHERE is_deleted") == 0
+    report = crowd.run()
+    assert report.exit_code == 3 and report.published_bytes is None
+    assert {number_in(call.path) for call in crowd.app.log if call.path.endswith("/discussions")} == numbers.keys()
     heals(crowd)
+
+
+def said_on_each(desk: GitLabDesk) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    for number, body in desk.sql(
+        "SELECT parent_number, body FROM feedback.comments WHERE kind IN ('note', 'diff_note') AND NOT is_system"
+        " AND parent_kind = 'merge_request'"
+    ):
+        found.setdefault(number, set()).add(body)
+    return found
+
+
+def test_a_note_that_nobody_will_ever_read_can_be_let_be(desk: GitLabDesk, project: Project) -> None:
+    """The watermark passes it then, and the thread is asked for no more."""
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    report = desk.run()
+    assert report.exit_code == 3
+    with Ledger.open(desk.home.control) as ledger:
+        Quarantine(ledger, "gitlab").let_be(each.key for each in report.sources[0].unread)
+    assert desk.run().exit_code == 0
+    report = desk.run()
+    assert report.exit_code == 0 and report.published_bytes is None
+    assert not any(call.path.endswith("/discussions") for call in desk.app.log)
+
+
+def test_an_unreadable_note_waits_like_any_record(desk: GitLabDesk, project: Project) -> None:
+    """Three runs ask for its thread; then there are pauses, but for news of the thread, which land at once."""
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    asked = []
+    for _ in range(6):
+        assert desk.run().exit_code == 3
+        asked.append(sum(call.path.endswith("/merge_requests/1/discussions") for call in desk.app.log))
+    assert asked == [1, 1, 1, 1, 0, 0]
+    project.comment(project.merge_requests[1], "freja", "In the pause.")
+    desk.world.advance(seconds=SETTLED)
+    assert desk.run().exit_code == 3
+    assert desk.one("SELECT count(*) FROM feedback.comments WHERE body = 'In the pause.'") == 1
+    wait_is_over(desk)
+    heals(desk)
+
+
+def test_an_unreadable_note_that_is_deleted_is_forgotten(desk: GitLabDesk, project: Project) -> None:
+    """Absent from the complete answer: gone at once, and nothing is missing any more."""
+    thread = project.merge_requests[1].threads[0]
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    assert desk.run().exit_code == 3
+    project.delete_note(thread.notes[1])
+    desk.app.rewrite = None
+    assert desk.run().exit_code == 0
+    desk.judge()
+
+
+def test_a_named_merge_request_tells_of_its_unreadable_note(desk: GitLabDesk) -> None:
+    """Exit 3, the others land, and its watermark does not move."""
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    surgery = desk.operate(PLACE, Target("mr", 1))
+    assert surgery.exit_code == 3
+    assert "four" in said_on_each(desk)[1] and "two" in said_on_each(desk)[1]
+    desk.app.rewrite = None
+    heals(desk)
 
 
 PARENTS: dict[str, dict[str, Any]] = {
@@ -422,7 +494,7 @@ PARENTS: dict[str, dict[str, Any]] = {
 
 
 def test_an_unreadable_merge_request_is_kept_raw_and_healed(crowd: GitLabDesk) -> None:
-    """What was held of it stays, the others of its page land; it is asked for again by number when its wait is over."""
+    """What was held of it stays, the others of its page land; the next run asks for it by its number, or its address."""
     numbers = each_of(crowd, PARENTS)
     threads, rows = held_by_all(crowd, "threads"), held_of(crowd)
 
@@ -444,14 +516,8 @@ def test_an_unreadable_merge_request_is_kept_raw_and_healed(crowd: GitLabDesk) -
         assert {key: row[key] for key in change} == change
     tables = ("merge_requests", "openers", "threads")
     assert {row["scope"] for table in tables for row in crowd.rows(f"gitlab.{table}")} == {"1001"}, "a wrong scope"
-    wait_is_over(crowd)
     crowd.app.rewrite = None
-    crowd.run()
-    left = {raw for (raw,) in crowd.sql("SELECT raw ->> 'source_branch' FROM ops.quarantine WHERE resolved_at IS NULL")}
-    assert left == {f"branch-{n}" for n, what in numbers.items() if what in ("no iid", "id is text")}, (
-        "only --full helps"
-    )
-    heals(crowd, full=True)
+    heals(crowd)
 
 
 def held_of(desk: GitLabDesk) -> dict[int, dict[str, Any]]:
@@ -671,7 +737,7 @@ def test_a_project_made_private_in_mid_run_deletes_nothing(desk: GitLabDesk, pro
 
 @pytest.mark.parametrize("kind", ["merge_requests", "issues"])
 def test_what_vanishes_between_list_and_read_is_marked_deleted(desk: GitLabDesk, project: Project, kind: str) -> None:
-    """404 on its discussions and by itself while its project is readable: its words stay, marked with that cause."""
+    """404 on its discussions and by itself while its project is readable, in two runs: its words stay, marked so."""
     gone = getattr(project, kind)[1]
 
     def delete(request: Request) -> None:
@@ -679,7 +745,9 @@ def test_what_vanishes_between_list_and_read_is_marked_deleted(desk: GitLabDesk,
             project.delete(gone)
 
     desk.app.switches.before = delete
-    assert desk.run().exit_code == 3
+    assert desk.run().exit_code == 0
+    assert desk.one("SELECT count(*) FROM feedback.events WHERE is_deleted") == 0, "it may be a permission that flaps"
+    assert desk.run().exit_code == 0
     key = f"gitlab:1001:{'!' if kind == 'merge_requests' else '#'}1"
     assert desk.sql("SELECT parent_key, cause FROM gitlab.deletions") == [(key, "answers 404")]
     assert desk.sql("SELECT DISTINCT is_deleted FROM feedback.events WHERE parent_key = ?", key) == [(True,)]
@@ -777,7 +845,7 @@ def test_an_unreadable_merge_request_that_is_deleted_meanwhile_is_forgotten(desk
     spoiled(desk, "/merge_requests", lambda found: found[-1].update(title=None))
     assert desk.run().exit_code == 3
     project.delete(project.merge_requests[orjson.loads(desk.one("SELECT raw FROM ops.quarantine"))["iid"]])
-    wait_is_over(desk)
     desk.app.rewrite = None
-    assert desk.run(sweep=True).exit_code == 0
+    assert desk.run(sweep=True).exit_code == 3
+    assert desk.run().exit_code == 0
     assert desk.one("SELECT count(*) FROM ops.quarantine WHERE resolved_at IS NULL") == 0

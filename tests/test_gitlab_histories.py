@@ -16,6 +16,7 @@ from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Switches
+from tests.in_memory import in_memory
 from tests.synced import gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -87,7 +88,7 @@ def moving(actor: Actor, meanwhile: list[tuple[str, int]], cap: int | None) -> S
 
 
 @settings(
-    max_examples=400 if LONG else 6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
+    max_examples=400 if LONG else 12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
 )  # fmt: skip
 @given(runs=st.lists(RUN, min_size=1, max_size=3), cap=st.none() | st.integers(2, 9))
 def test_any_history_ends_equal_to_a_full_scan(runs, cap):  # type: ignore[no-untyped-def]
@@ -96,7 +97,7 @@ def test_any_history_ends_equal_to_a_full_scan(runs, cap):  # type: ignore[no-un
     try:
         world = GitLabWorld(NOW)
         actor = Actor(world.add_project("lantern/console"))
-        desk = gitlab_desk(folder, world)
+        desk = in_memory(gitlab_desk(folder, world))
         for before, meanwhile in runs:
             for operation in before:
                 actor.do(operation)

@@ -28,6 +28,8 @@ from pipelines.warehouse import Home
 from tests.story import NOW, Ended, Project
 from tests.synced import GitLabDesk, gitlab_desk
 
+pytestmark = pytest.mark.ci
+
 LONG = os.environ.get("EARSHOT_LONG") == "1"
 SETTLED = 300
 PLACE = "lantern/console"

@@ -5,7 +5,7 @@ from typing import Any
 import pendulum
 import pytest
 
-from sources.gitlab_notes import Parent, discussion_row, version_rows
+from sources.gitlab_notes import Parent, read_discussions, with_last_read
 from sources.gitlab_rows import issue_row, merge_request_row, opener_row, parent_key
 from sources.record import Unreadable
 
@@ -21,7 +21,10 @@ def merge_request(**more: Any) -> dict[str, Any]:
 
 
 def discussion(*notes: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return discussion_row({"id": "d1", "notes": [{**NOTE, **note} for note in notes], **more}, PARENT)
+    read = read_discussions([{"id": "d1", "notes": [{**NOTE, **note} for note in notes], **more}], PARENT, NOW)
+    for bad in read.bad:
+        raise Unreadable(bad.reason)
+    return read.rows[0]
 
 
 def note(**more: Any) -> dict[str, Any]:
@@ -182,8 +185,43 @@ def test_a_note_of_another_place_is_no_note_of_this_one(more: dict[str, Any]) ->
 
 def test_version_rows_know_what_they_answer() -> None:
     """Replies point to the opener of their discussion, diff notes are a kind of their own."""
-    rows = version_rows(
-        [{"id": "d1", "notes": [{**NOTE, "position": POSITION}, {**NOTE, "id": 12}]}], PARENT, NOW
-    )  # fmt: skip
+    notes = [{**NOTE, "position": POSITION}, {**NOTE, "id": 12}]
+    rows = read_discussions([{"id": "d1", "notes": notes}], PARENT, NOW).versions
     assert [row["in_reply_to"] for row in rows] == [None, 11]
     assert [str(row["event_key"]).split(":")[1] for row in rows] == ["diff_note", "note"]
+
+
+def held(*notes: dict[str, Any]) -> list[dict[str, Any]]:
+    """As an earlier run read them."""
+    read = read_discussions([{"id": "d1", "notes": [{**NOTE, **note} for note in notes]}], PARENT, NOW)
+    return [{**note, "is_individual": False} for row in read.rows for note in row["notes"]]  # type: ignore[attr-defined]
+
+
+def kept_of(found: list[Any], *known: dict[str, Any]) -> list[tuple[int, str]]:
+    rows = with_last_read(read_discussions(found, PARENT, NOW), held(*known), PARENT)
+    return [(note["id"], note["body"]) for row in rows for note in row["notes"]]  # type: ignore[attr-defined]
+
+
+def test_a_bad_note_keeps_its_last_row_and_nobody_elses() -> None:
+    """In its place; what is absent from the answer and is not the bad one is gone."""
+    found = [{"id": "d1", "notes": [NOTE, {**NOTE, "id": 12, "body": 5}, {**NOTE, "id": 13, "body": "new"}]}]
+    assert kept_of(found, {}, {"id": 12, "body": "old"}, {"id": 14, "body": "gone"}) == [
+        (11, "Why?"), (12, "old"), (13, "new"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", [{**NOTE, "id": "12"}, "text", {**NOTE, "id": 2**63}], ids=["text id", "text", "huge"])
+def test_one_who_does_not_tell_who_it_is_makes_everybodys_absence_doubtful(bad: Any) -> None:
+    """All that is held and absent stays: one of them is it."""
+    found = [{"id": "d1", "notes": [NOTE, bad]}]
+    assert kept_of(found, {}, {"id": 12, "body": "old"}, {"id": 14, "body": "or this"}) == [
+        (11, "Why?"), (12, "old"), (14, "or this"),
+    ]  # fmt: skip
+
+
+def test_a_reply_to_an_unreadable_opener_still_knows_it() -> None:
+    """Its id could be read; where it could not, the reply stands for itself."""
+    read = read_discussions([{"id": "d1", "notes": [{**NOTE, "body": None}, {**NOTE, "id": 12}]}], PARENT, NOW)
+    assert [row["in_reply_to"] for row in read.versions] == [11]
+    read = read_discussions([{"id": "d1", "notes": [{**NOTE, "id": None}, {**NOTE, "id": 12}]}], PARENT, NOW)
+    assert [row["in_reply_to"] for row in read.versions] == [None]

@@ -18,6 +18,8 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request
 from tests.story import KILLED_RUN, REPO, Ended, Project, judge, news, served, small_world, told
 
+pytestmark = pytest.mark.ci
+
 LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 PIPELINE = "dlt.pipeline.pipeline:Pipeline"
@@ -39,7 +41,7 @@ STAGES = [  # in the order of a run
     ("after a merge", COMMITTED, "after", 6),
     ("loaded, not said so", "dlt.load.load:Load.complete_package", "before", 1),
     ("loaded", f"{PIPELINE}.load", "after", 1),
-    ("before settling", "pipelines.sync:_suspects", "before", 1),
+    ("before settling", "pipelines.sync:suspects", "before", 1),
     ("ledger of reading", "pipelines.ledger:Ledger.record_requests", "before", 1),
     ("models", "pipelines.models:build", "before", 1),
     ("between models", "pipelines.models:_build_one", "before", 7),
@@ -288,12 +290,13 @@ def test_working_directory_deleted(stories: dict[str, Story], tmp_path: Path) ->
     assert all("since" in call.query for call in again.asked("/issues/comments"))
 
 
-def test_warehouse_deleted(stories: dict[str, Story], tmp_path: Path) -> None:
+def test_warehouse_and_its_copy_deleted(stories: dict[str, Story], tmp_path: Path) -> None:
     """Cursors without rows are worth nothing: everything is read again."""
     story = stories["first"]
     project = story.begin(tmp_path)
     shutil.copytree(story.project.data, project.data)
-    project.data.joinpath("warehouse.duckdb").unlink()
+    for name in ("warehouse.duckdb", "published.duckdb"):
+        project.data.joinpath(name).unlink()
     again = story.ends_well(project)
     assert any("since" not in call.query for call in again.asked("/issues/comments"))
 

@@ -263,7 +263,7 @@ def test_a_warehouse_that_another_process_holds_is_named(home: Home) -> None:
     with subprocess.Popen([sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout and holder.stdin
         holder.stdout.readline()
-        with pytest.raises(LandingError, match="cannot be reached"):
+        with pytest.raises(LandingError, match="close what else has opened it"):
             Landing.open(home, "talk", TABLES)
         holder.communicate(b"\n", timeout=20)
 

@@ -22,6 +22,8 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request
 from tests.story import NOW, REPO, Project, judge, news, served, small_world, told
 
+pytestmark = pytest.mark.ci
+
 LONG = os.environ.get("EARSHOT_LONG") == "1"
 DATABASES = ("warehouse.duckdb", "published.duckdb")
 

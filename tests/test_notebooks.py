@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,9 @@ pytest.importorskip("marimo", reason="the notebooks need the extra: pip install 
 
 from bench import reader_rows
 from pipelines import look
-from pipelines.look import page, questions, spans
+from pipelines.look import page, plain, questions, spans
+
+pytestmark = pytest.mark.ci
 
 ROOT = Path(__file__).parent.parent
 NOTEBOOKS = ("feedback", "reviews", "health")
@@ -79,7 +81,7 @@ def say(home: Home, **words: str) -> None:
 def home(demo_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     own = Home(tmp_path / "own")
     own.create()
-    for file in (demo_home.published, demo_home.control):
+    for file in (demo_home.published, demo_home.control, demo_home.search):
         shutil.copy(file, own.path / file.name)
     monkeypatch.setenv("EARSHOT_DATA", str(own.path))
     return own
@@ -242,15 +244,84 @@ def test_a_table_shows_other_peoples_words_as_text() -> None:
     assert 'href="https://x.test/&quot;onmouseover=&quot;alert(1)" target="_blank" rel="noopener noreferrer"' in found
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("a `b` and ``c ` d``", "a b and c d"),
+        ("an unbalanced ` one", "an unbalanced one"),
+        ("```go\nx := 1\n```\nafter", "x := 1 after"),
+        ("**Bold** and _slanted_, snake_case_name and 2 * 3 * 4", "Bold and slanted, snake_case_name and 2 * 3 * 4"),
+        ("# Head\n\n- one\n- two\n\n> quoted", "Head one two quoted"),
+        ("[words](http://x.test) ![a picture](http://x.test/p.png)", "words a picture"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "a b 1 2"),
+        ("Done.\n\n<!-- earshot:1 -->", "Done."),
+        ("half a comment <!-- and no end", "half a comment"),
+        ("<b>tags</b> are text", "<b>tags</b> are text"),
+        (None, ""),
+    ],
+)
+def test_words_are_shown_without_their_signs(said: str | None, shown: str) -> None:
+    """Markdown's are for renderers; no backtick is printed, however it was typed. Tags stay text."""
+    assert plain.plain(said) == shown
+    assert "`" not in page.table("Said", [{"by": "`x`", "words": said}], "words")
+
+
+def test_a_page_says_what_to_do_without_backticks() -> None:
+    told = page.nothing(look.Nothing("no warehouse", "run `earshot sync <now>`"))
+    assert "Run <b" in told and ">earshot sync &lt;now&gt;</b>" in told and "`" not in told
+
+
+def test_a_discussion_is_called_by_number_and_title(home: Home) -> None:
+    """As `earshot show` takes it; a thread of posts by how it began."""
+    row = {"source": "gitlab", "scope_name": "lantern/console", "parent_number": 7, "title": "A `x`", "n": 1}
+    (told,) = look.discussions([{"said": 3, **row, "opening_words": "why"}])
+    assert list(told.items()) == [("said", 3), ("discussion", "console/7 A x"), ("n", 1)]
+    (told,) = look.discussions([{**row, "parent_number": None, "title": None, "opening_words": "A *post*"}])
+    assert told["discussion"] == "A post"
+
+
+@pytest.mark.parametrize(("days", "is_old"), [(0, False), (2, False), (3, True), (400, True)])
+def test_an_old_warehouse_says_so(days: int, is_old: bool) -> None:
+    """Whoever opens a page after months must not take its last words for today's."""
+    told = page.as_of(datetime.now(UTC) - timedelta(days=days, minutes=1))
+    assert ('data-earshot="old"' in told) == is_old
+    assert ("1 year old" in told) == (days == 400)
+
+
+def test_find_asks_the_search_index(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `earshot search` does, within the page's filters; without an index it says what makes one."""
+    rows, _ = look.find("token rotat*", since=datetime(2020, 1, 1, tzinfo=UTC), source=None, scope=None, author=None)
+    assert any(row["discussion"].startswith("lantern/13 Rotate upstream tokens") for row in rows)
+    assert all(row["url"] for row in rows)
+    only, none = look.find("token", source="gitlab", scope="lantern/charts")
+    assert (only, none) == ([], "Nobody said that.")
+    home.search.unlink()
+    assert "earshot index" in look.find("token")[1]
+
+
+def test_bots_can_be_hidden(home: Home) -> None:
+    """From every number and picture."""
+    everybody = run("feedback")
+    marks = importlib.import_module("pipelines.look.live")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marks.Chosen, "bots", lambda _: marks.mo.ui.switch(False))
+        people, reviews = run("feedback"), run("reviews")
+    said = "SELECT count(*) FROM feedback.comments WHERE NOT is_system AND is_bot AND created_at > TIMESTAMPTZ '2026-05-01'"
+    bots = sql(home, said)[0][0]
+    assert bots > 10 and everybody["numbers"]["things said"] - people["numbers"]["things said"] == bots
+    assert sum(row["n"] for row in people["kinds"]) == people["numbers"]["things said"]
+    assert reviews["numbers"]["review threads"] > 50
+
+
 # --- in a browser
 
 
 class Page:
     """What a reader sees and clicks; and what the page asked for and complained of."""
 
-    def __init__(self, browser: Any, url: str, theme: str) -> None:
+    def __init__(self, browser: Any, url: str, theme: str, width: int = 1280) -> None:
         self.url, self.complaints, self.outside = url, [], []
-        context = browser.new_context(color_scheme=theme, viewport={"width": 1280, "height": 1000})
+        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 1000})
         self.page = context.new_page()
         self.page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -345,9 +416,10 @@ def test_a_reader_filters_and_a_publish_is_seen(served: str, home: Home, browser
     assert words.inner_text().startswith("<img src='http://evil.test/a.png'")
     assert shown.page.evaluate("window.hacked") is None
     assert shown.page.locator("[src*='evil.test'], [href^='javascript']").count() == 0
-    shown.page.get_by_label("Find", exact=True).fill("nobody ever wrote this")
-    shown.page.get_by_label("Find", exact=True).press("Enter")
-    shown.page.get_by_text("Nobody said that.").wait_for(timeout=10_000)
+    for words, found in (("aria", "console/13 The node table speaks"), ("qzxv", "Nobody said that.")):
+        shown.page.get_by_label("Find", exact=True).fill(words)
+        shown.page.get_by_label("Find", exact=True).press("Enter")
+        shown.page.get_by_text(found).first.wait_for(timeout=20_000)
     assert (shown.complaints, shown.outside) == ([], [])
 
 
@@ -362,6 +434,56 @@ def test_a_page_looks_right_in_the_dark(served: str, home: Home, browser: Any, r
     paper = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert _light(ink) > 0.6 and _light(paper) < 0.2
     assert (shown.complaints, shown.outside) == ([], [])
+
+
+# Everything that is seen, also in shadow roots: what stands beyond its column or its picture, typefaces, backticks
+LOOK = """
+() => {
+    const all = [], beyond = [], faces = new Set(), column = document.querySelector('[data-earshot="cards"]')
+    const right = column.getBoundingClientRect().right + 1
+    const walk = root => root.querySelectorAll('*').forEach(each => {
+        all.push(each)
+        if (each.shadowRoot) walk(each.shadowRoot)
+    })
+    walk(document)
+    const page = document.documentElement
+    if (page.scrollWidth > page.clientWidth) beyond.push(`page ${page.scrollWidth}`)
+    for (const each of all) {
+        const box = each.getBoundingClientRect()
+        if (!box.width || !box.height) continue
+        const name = `${each.tagName} ${each.textContent.trim().slice(0, 40)}`
+        if (each.matches('[data-earshot]')) {
+            if (each.scrollWidth > each.clientWidth + 1) beyond.push(`${name} scrolls: ${each.scrollWidth} > ${each.clientWidth}`)
+            if (box.right > right) beyond.push(`${name}: ${box.right} > ${right}`)
+        }
+        if (each.matches('svg.marks')) {
+            if (box.right > right) beyond.push(`picture ${name}: ${box.right} > ${right}`)
+            for (const text of each.querySelectorAll('text')) {
+                const words = text.getBoundingClientRect()
+                if (words.width && (words.right > box.right + 2 || words.left < box.left - 2))
+                    beyond.push(`${text.textContent}: ${words.left}–${words.right} in ${box.left}–${box.right}`)
+            }
+        }
+        const said = [...each.childNodes].some(node => node.nodeType === 3 && node.textContent.trim())
+        if ((said || each.matches('input')) && !each.matches('style, script, noscript'))
+            faces.add(getComputedStyle(each).fontFamily.split(',')[0].replaceAll(/['"]/g, ''))
+    }
+    const words = all.filter(each => each.matches('td, th, text, div, input')).map(each => each.placeholder ?? each.textContent)
+    return {beyond, faces: [...faces], ticks: words.filter(text => text.includes('`')).length}
+}
+"""
+
+
+@pytest.mark.parametrize("served", NOTEBOOKS, indirect=True)
+def test_a_page_fits_on_every_screen(served: str, home: Home, browser: Any, request: pytest.FixtureRequest) -> None:
+    """Nothing stands beyond its column or its picture, in one typeface, and nobody's backticks are printed."""
+    for width in (700, 1280, 1920):
+        shown = Page(browser, served, "light", width)
+        shown.bars(2)
+        shown.page.wait_for_timeout(1500)  # pictures take the width of their place
+        shown.keep(f"{request.node.callspec.params['served']}-light-{width}")
+        found = shown.page.evaluate(LOOK)
+        assert found == {"beyond": [], "faces": ["PT Sans"], "ticks": 0}, width
 
 
 @pytest.mark.parametrize("served", ["feedback"], indirect=True)

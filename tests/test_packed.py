@@ -73,7 +73,7 @@ def ids(home: Home) -> tuple[list[int], list[int]]:
 
 
 def near(home: Home, text: str, embedder: Any = None) -> list[tuple[str, float]]:
-    pytest.importorskip("numpy", reason="earshot[semantic]")
+    pytest.importorskip("numpy", reason="the extra [semantic] is not installed")
     with reading(home.search) as index:
         hits = search_index(index, home, text, Only(), "semantic", 20, embedder or Letters())
     return [(hit.document_key, hit.score) for hit in hits]

@@ -16,7 +16,7 @@ def facts(reader: Reader, *words: str) -> dict[str, str]:
 def test_a_merge_request_in_full(demo: Reader) -> None:
     """All that the seed's page has: state, people, branches, merge status, labels, dates, address, description."""
     lines = demo.ask("show", "mr", "1", "-p", "lantern/console", width=160).lines
-    assert lines[0] == "Merge Request !1: Split NodeTable into a table and its rows"
+    assert lines[0] == "Merge Request console/1: Split NodeTable into a table and its rows"
     assert facts(demo, "mr", "console!1") == {
         "Project": "lantern/console (gitlab)",
         "State": "merged",
@@ -89,8 +89,9 @@ def test_an_ambiguous_number_asks_which(demo: Reader) -> None:
     """Naming the candidates as they can be typed; each of them then answers."""
     asked = demo.ask("show", "mr", "1")
     assert (asked.code, asked.out) == (2, "")
-    assert "Merge Request !1 is in 2 projects" in asked.err
-    assert "-p lantern/charts --source gitlab; or -p lantern/console --source gitlab" in asked.err
+    assert "Merge Request 1 is in 2 projects" in asked.err
+    assert "say which: charts/1 or console/1" in asked.err
+    assert all(demo.ask("show", "mr", each).code == 0 for each in ("charts/1", "console/1"))
     for project in ("lantern/charts", "lantern/console", "charts"):
         assert demo.ask("show", "mr", "1", "-p", project, "--source", "gitlab").code == 0
 
@@ -112,7 +113,7 @@ def test_issues_and_pull_requests(demo: Reader) -> None:
     """An issue has no branches; a review shows its verdict; the same number on two services is asked about."""
     assert "Draft" not in facts(demo, "issue", "console#1")
     assert "[CHANGES_REQUESTED]:" in demo.ask("show", "pr", "lantern#7", width=160).out
-    assert "--source github" in demo.ask("show", "issue", "1").err
+    assert "lantern/1 or lantern-docs/1 or charts/1 or console/1" in demo.ask("show", "issue", "1").err
 
 
 def test_a_post_in_its_thread(demo: Reader) -> None:

@@ -1,12 +1,14 @@
 """`earshot status`: what a person sees, what a monitor is told."""
 
 import re
+from typing import Any
 
 import duckdb
 import pytest
 
 from pipelines.ask import health
 from pipelines.ledger import Ledger
+from pipelines.quarantine import Quarantine
 from sources.reading import Problem, Quarantined
 from tests.asked import REAL_NOW, Reader, at_its_time
 
@@ -21,16 +23,18 @@ def codes(reader: Reader, *words: str) -> set[str]:
     return {each["code"] for each in reader.json("status", "--check", *words)["data"]["troubles"]}
 
 
-def test_cursors_of_all_lists_stand_side_by_side(demo: Reader) -> None:
+def test_cursors_of_all_lists_stand_side_by_side(demo: Reader, worlds: dict[str, Any]) -> None:
     """Merge requests beside issues and the rest, each with its place's own name and how far it was read."""
     lines = [" ".join(line.split()) for line in demo.ask("status", width=160).lines]
     assert any(re.match(r"#1 done bulk \d{4}-.* 0 seconds|#1 done bulk", line) for line in lines)
-    for expected in (
-        "gitlab lantern/console merge_requests 2026-10-24 14:57:02",
-        "gitlab lantern/console issues 2026-10-28 15:24:07",
-        "github lantern/lantern issue_comments 2026-10-30 06:00:12",
+    console, lantern = worlds["gitlab"].paths["lantern/console"], worlds["github"].names["lantern/lantern"]
+    for place, rows in (
+        ("gitlab lantern/console merge_requests", console.merge_requests),
+        ("gitlab lantern/console issues", console.issues),
+        ("github lantern/lantern issue_comments", lantern.comments.rows),
     ):
-        assert any(line.startswith(expected) for line in lines), expected
+        newest = max(row.updated_at for row in rows.values())
+        assert any(line.startswith(f"{place} {newest.to_datetime_string()}") for line in lines), place
     assert any(re.match(r"bluesky lantern\.example posts 2026-", line) for line in lines)
     assert any(re.match(r"Complete: (\d+) of \1 threads hold all", line) for line in lines)
     assert any(re.match(r"Quota left: github 4,9\d\d of 5,000", line) for line in lines)
@@ -51,7 +55,8 @@ def test_staleness_is_judged_by_the_interval(demo: Reader, monkeypatch: pytest.M
         assert codes(demo, "--interval", "60s") == expected
         assert demo.ask("status", "--check", "--interval", "60").code == bool(expected)
         assert codes(demo, "--interval", "5m") == set()
-    assert demo.ask("status").code == 0 and "promised are 150 s" in demo.ask("status").out
+    told = demo.ask("status", "--interval", "60s")
+    assert told.code == 0 and "promised are 150 s" in told.out
 
 
 def test_what_fails_is_named_with_what_to_do(own: Reader) -> None:
@@ -60,12 +65,12 @@ def test_what_fails_is_named_with_what_to_do(own: Reader) -> None:
         ledger.record_problems(
             9, "github", [Problem("1001", "issues", "AUTH_FAILED", "401 Unauthorized")], {"1001": "a/b"}
         )
-        ledger.keep_raw("gitlab", [Quarantined("1", "issues", "k", "no id", {"x": 1})])
+        Quarantine(ledger, "gitlab").keep([Quarantined("1", "issues", "k", "no id", {"x": 1})])
         ledger.finish(ledger.begin("bulk", ["github"]), "failed", 1, error="disk full")
     asked = own.ask("status", "--check", "--interval", "1h", width=160)
     assert asked.code == 1
     assert "! a/b issues: 401 Unauthorized" in asked.out and "check the token" in asked.out
-    assert "1 records of gitlab could not be parsed" in asked.out and "the last run failed: disk full" in asked.out
+    assert "1 record of gitlab cannot be read" in asked.out and "the last run failed: disk full" in asked.out
     narrow = own.ask("status", width=40).out
     assert all(line.startswith("  ") for line in narrow.partition("To look at\n")[2].splitlines()), narrow
     assert codes(own, "--interval", "1h") == {"AUTH_FAILED", "QUARANTINE", "FAILED_RUN"}
@@ -112,7 +117,7 @@ def test_the_slo_is_about_what_was_said_after_we_came(own: Reader) -> None:
     assert codes(own, "--interval", "1h") == {"SLOW"}
 
 
-def test_metrics_carry_the_seeds_names(own: Reader) -> None:
+def test_metrics_are_prometheus_text(own: Reader) -> None:
     """In Prometheus' text format: every sample under its HELP and TYPE, labels quoted, numbers that parse."""
     with Ledger.open(own.home.control) as ledger:
         ledger.connection.execute("UPDATE requests SET lag_seconds = 12.5 WHERE surface = 'issue_comments'")
@@ -121,17 +126,18 @@ def test_metrics_carry_the_seeds_names(own: Reader) -> None:
     samples = {}
     for line in text.splitlines():
         if not line.startswith("#"):
-            found = re.fullmatch(r'([a-z_0-9]+)(\{[a-z]+="(?:[^"\\]|\\.)*"\})? (\S+)', line)
+            found = re.fullmatch(r'([a-z_0-9]+)(\{(?:,?[a-z]+="(?:[^"\\]|\\.)*")+\})? (\S+)', line)
             assert found and f"# TYPE {found[1]} " in text and f"# HELP {found[1]} " in text, line
             samples[found[1] + (found[2] or "")] = float(found[3])
     costs = own.data("status")["costs"]
     comments = next(row for row in costs if (row["source"], row["surface"]) == ("github", "issue_comments"))
     for column, name in (("requests", "fetch_requests"), ("pages", "fetch_pages"), ("fetched", "fetched"),
                          ("new", "new"), ("replayed", "replay")):  # fmt: skip
-        assert samples[f'github_comment_{name}_total{{surface="issue_comments"}}'] == comments[column]
-    assert samples['github_comment_cursor_lag_seconds{surface="issue_comments"}'] == 12.5
-    assert samples["feedback_events_ingested_total"] == own.json("list", "events")["meta"]["total"]
-    assert "feedback_events_deduped_total" in samples and 'surface="od\\"d\\\\"' in text
+        labels = 'source="github",surface="issue_comments"'
+        assert samples[f"earshot_comment_{name}_total{{{labels}}}"] == comments[column]
+    assert samples[f"earshot_comment_cursor_lag_seconds{{{labels}}}"] == 12.5
+    assert samples["earshot_feedback_events_ingested_total"] == own.json("list", "events")["meta"]["total"]
+    assert "earshot_feedback_events_deduped_total" in samples and 'surface="od\\"d\\\\"' in text
     assert own.json("status", "--prometheus")["data"]["text"] == text
 
 

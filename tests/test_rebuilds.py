@@ -18,6 +18,8 @@ from pipelines.warehouse import Home
 from tests.elsewhere import IN_CI, place, same_place
 from tests.servers import Cluster
 
+pytestmark = pytest.mark.ci
+
 COUNTS = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents", "ops.completeness")
 
 

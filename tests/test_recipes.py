@@ -1,6 +1,8 @@
 """Every recipe is read by the tool it is for, where that is installed; and backup and restore are done once."""
 
+import json
 import os
+import re
 import runpy
 import shutil
 import subprocess
@@ -10,18 +12,25 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import duckdb
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from pipelines import control
+from pipelines.ask.status import status
 from pipelines.destinations.postgres import Postgres
+from pipelines.ledger import Ledger
 from pipelines.run import main
 from pipelines.sharding import Shard
 from pipelines.warehouse import Home
+from tests.asked import Reader
 from tests.elsewhere import differences, place
 from tests.servers import PASSWORD, Cluster, programs
 from tests.story import news, small_world
 from tests.synced import desk
+
+pytestmark = pytest.mark.ci
 
 RECIPES = Path(__file__).parent.parent / "recipes"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads")
@@ -30,12 +39,13 @@ SEEN = ("feedback.events", "feedback.comments", "feedback.threads")
 @pytest.mark.parametrize("name", [path.name for path in sorted(RECIPES.iterdir()) if path.is_file()])
 def test_a_recipe_asks_for_nothing_that_is_not_there(name: str) -> None:
     """Whatever option of ours it names is one; and it holds no secret."""
-    known = {option for parameter in main.params for option in parameter.opts}
     text = (RECIPES / name).read_text(encoding="utf-8")
     for line in text.splitlines():
-        _, ours, rest = line.partition("earshot sync")
-        for word in rest.split() if ours else ():
-            assert not word.startswith("--") or word.strip("\"',[]") in known, word
+        for name, command in (("earshot sync", main), ("earshot status", status)):
+            known = {option for parameter in command.params for option in parameter.opts}
+            _, ours, rest = line.partition(name)
+            for word in rest.split() if ours else ():
+                assert not word.startswith("--") or word.strip("\"',[]`;") in known, word
     assert "glpat-" not in text and "github_pat_" not in text
 
 
@@ -66,18 +76,107 @@ def test_cron_mails_what_does_not_end_well(tmp_path: Path, code: int, mailed: st
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")
 def test_the_unit_is_understood_and_hardly_exposed(tmp_path: Path) -> None:
     """All that systemd has to say is that nothing is installed here; its own mark for exposure is below 2 of 10."""
-    for name in ("earshot.service", "earshot.timer"):
+    units = [path.name for path in RECIPES.glob("earshot*.*")]
+    assert len(units) == 5
+    for name in units:
         shutil.copy(RECIPES / name, tmp_path)
     told = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", "./earshot.service", "./earshot.timer"],
+        ["systemd-analyze", "verify", "--man=no", *(f"./{name}" for name in units)],
         cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert all("is not executable" in line for line in told.stderr.splitlines()), told.stderr
-    marked = subprocess.run(
-        ["systemd-analyze", "security", "--offline=yes", "--no-pager", "--threshold=20", "./earshot.service"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert marked.returncode == 0, marked.stdout[-300:]
+    for name in ("earshot.service", "earshot-check.service"):
+        marked = subprocess.run(
+            ["systemd-analyze", "security", "--offline=yes", "--no-pager", "--threshold=20", f"./{name}"],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert marked.returncode == 0, marked.stdout[-300:]
+
+
+def unit(name: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for line in (RECIPES / name).read_text().splitlines():
+        key, is_set, value = line.partition("=")
+        if is_set and not line.startswith("#"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def test_what_fails_and_what_never_runs_is_told_to_somebody() -> None:
+    """3 and 4 are no failures of a run's unit; the check's ends with 1 for whatever is wrong, and both tell the same."""
+    run, check, alert = unit("earshot.service"), unit("earshot-check.service"), unit("earshot-alert.service")
+    assert run["OnFailure"] == check["OnFailure"] == ["earshot-alert.service"]
+    assert run["SuccessExitStatus"] == ["3 4"] and "SuccessExitStatus" not in check
+    assert check["ExecStart"][0].endswith("earshot status --check")
+    assert run["User"] == check["User"], "or each would take the data directory from the other"
+    (command,) = alert["ExecStart"]
+    assert "earshot status" in command and unit("earshot-check.timer")["WantedBy"] == ["timers.target"]
+
+
+def test_the_alert_sends_what_status_says(tmp_path: Path) -> None:
+    for name, text in (
+        ("earshot", "echo 'To look at'"),
+        ("mail", f'cat > {tmp_path}/sent; echo "$@" >> {tmp_path}/sent'),
+    ):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o700)
+    (command,) = unit("earshot-alert.service")["ExecStart"]
+    shell = command.removeprefix("/bin/sh -c '").removesuffix("'").replace("$$", "$")
+    shell = shell.replace("/opt/earshot/.venv/bin/earshot", str(tmp_path / "earshot"))
+    told = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "EARSHOT_ALERT": "maya"}
+    assert subprocess.run(["sh", "-c", shell], env=told, check=False).returncode == 0
+    assert (tmp_path / "sent").read_text() == "To look at\n-s Earshot: something is to be looked at maya\n"
+
+
+METRIC = re.compile(r"earshot_[a-z0-9_]+")
+
+
+@pytest.fixture
+def metrics(own: Reader) -> set[str]:
+    """All that are told where there is something to tell."""
+    with Ledger.open(own.home.control) as ledger:
+        ledger.connection.execute("UPDATE requests SET lag_seconds = 12.5")
+        ledger.finish(ledger.begin("bulk", ["github"]), "failed", 1, seconds=1.0)
+    with control.writing(own.home) as decided:
+        decided.rows(
+            "INSERT INTO answers (token, source, scope, scope_name, parent_key, parent_kind, parent_number, body,"
+            " resolves, status, attempts, is_unsure, is_over, planned_at)"
+            " VALUES ('t', 'github', '1', 'a/b', 'k', 'issue', 1, '', 0, 'posted', 1, 0, 1, ?)",
+            [control.now()],
+        )
+    with duckdb.connect(str(own.home.published)) as connection:
+        connection.execute("UPDATE feedback.events SET updated_at = seen_at + INTERVAL 1 HOUR WHERE kind = 'note'")
+    text = own.ask("status", "--prometheus").out
+    return {name for line in text.splitlines() if not line.startswith("#") for name in METRIC.findall(line)}
+
+
+def test_alerts_ask_for_metrics_that_are_told(metrics: set[str]) -> None:
+    """Each says how bad it is and what to do; all of `status --check` is among them."""
+    (group,) = yaml.safe_load((RECIPES / "prometheus-rules.yml").read_text())["groups"]
+    asked = {name for rule in group["rules"] for name in METRIC.findall(rule["expr"])}
+    assert asked <= metrics and {"earshot_trouble", "earshot_last_run_success"} <= asked
+    for rule in group["rules"]:
+        assert rule["labels"]["severity"] in ("critical", "warning") and rule["for"]
+        assert rule["annotations"]["summary"] and rule["annotations"]["description"]
+    assert len({rule["alert"] for rule in group["rules"]}) == len(group["rules"])
+    if promtool := shutil.which("promtool"):
+        told = subprocess.run([promtool, "check", "rules", str(RECIPES / "prometheus-rules.yml")], check=False)
+        assert told.returncode == 0
+
+
+def test_the_dashboard_draws_metrics_that_are_told(metrics: set[str]) -> None:
+    """In panels that lie beside each other, of one data source that is chosen."""
+    board = json.loads((RECIPES / "grafana.json").read_text())
+    asked = {name for panel in board["panels"] for t in panel["targets"] for name in METRIC.findall(t["expr"])}
+    assert asked <= metrics and len(asked) > 10
+    taken: set[tuple[int, int]] = set()
+    for panel in board["panels"]:
+        at = panel["gridPos"]
+        assert at["x"] + at["w"] <= 24 and panel["datasource"]["uid"] == "${source}"
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken, panel["title"]
+        taken |= cells
+    assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
 
 
 def test_jobs_of_github_and_kubernetes_have_every_shard_once() -> None:
@@ -148,6 +247,8 @@ def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path
         shutil.copy(file, restored.home.path)
     assert restored.run().exit_code == 0
     assert differences(reader.home, restored.home, SEEN) == {}
+    with control.writing(restored.home) as decided:
+        assert len(decided.rows("SELECT as_of FROM restorations")) == 1, "or an answer of since then is said twice"
 
 
 @pytest.mark.skipif(not shutil.which("pg_dump") or not shutil.which("sqlite3"), reason="pg_dump or sqlite3 is missing")

@@ -14,6 +14,8 @@ from pipelines.warehouse import Home
 from tests.asked import demo_home
 from tests.relevance import QUESTIONS, recall
 
+pytestmark = pytest.mark.ci
+
 __all__ = ["demo_home"]
 
 installed = all(importlib.util.find_spec(name) for name in CARRIERS)
@@ -28,7 +30,7 @@ def test_by_words_most_of_the_questions_are_answered(demo_home: Home) -> None:
     assert recall(lambda text: found(demo_home, text, "keyword")) >= 0.7
 
 
-@pytest.mark.skipif(not installed, reason="earshot[semantic] is not installed")
+@pytest.mark.skipif(not installed, reason="the extra [semantic] is not installed")
 def test_by_meaning_more_of_them(demo_home: Home, tmp_path: Path) -> None:
     """With the embedded model, offline; and by both no worse than by words."""
     home = Home(tmp_path)

@@ -149,18 +149,26 @@ def test_other_peoples_words_do_nothing_on_the_screen(data: Path) -> None:
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["nothinglikeit"], "Nothing matches"), (["🙂"], "letters and digits"), (["token", "--source", "gitea"], "bluesky, github, gitlab"),
-    (["token", "-p", "nowhere"], "acme/api"),
+    (["nothinglikeit"], "Nothing matches"), (["🙂"], "letters and digits"),
 ])  # fmt: skip
 def test_an_empty_answer_says_why(data: Path, words: list[str], said: str) -> None:
     out = CliRunner().invoke(main, ["search", *words], env={"EARSHOT_DATA": str(data), "COLUMNS": "200"})
     assert out.exit_code == 0 and said in out.stdout
 
 
+@pytest.mark.parametrize(("words", "said"), [
+    (["token", "--source", "gitea"], "bluesky, github, gitlab"), (["token", "-p", "nowhere"], "acme/api"),
+])  # fmt: skip
+def test_a_name_that_nobody_has_is_refused(data: Path, words: list[str], said: str) -> None:
+    """With those that there are, also where there is no warehouse beside the index."""
+    out = CliRunner().invoke(main, ["search", *words], env={"EARSHOT_DATA": str(data), "COLUMNS": "200"})
+    assert out.exit_code == 2 and said in out.stderr
+
+
 def test_without_the_extra_meaning_is_refused_with_what_to_install(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     ended = CliRunner().invoke(main, ["search", "token", "--semantic"], env={"EARSHOT_DATA": str(data)})
-    assert ended.exit_code == 2 and "pip install 'earshot[semantic]'" in ended.stderr
+    assert ended.exit_code == 2 and "pip install -c constraints.txt -e '.[semantic]'" in ended.stderr
 
 
 def test_asking_loads_neither_dlt_nor_duckdb(data: Path) -> None:

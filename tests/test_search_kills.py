@@ -14,6 +14,8 @@ from pipelines.search import search
 from pipelines.warehouse import Home
 from tests.test_gitlab_kills import SETTLED, past, served
 
+pytestmark = pytest.mark.ci
+
 LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 

@@ -21,6 +21,8 @@ from tests.servers import PASSWORD, Cluster, cluster
 from tests.story import news, small_world
 from tests.synced import GitHubDesk, desk
 
+pytestmark = pytest.mark.ci
+
 RUN = Path(__file__).parent.parent / "pipelines" / "run.py"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents")
 MEGABYTE = 2**20

@@ -26,6 +26,8 @@ from sources.config import ConfigError
 from tests.elsewhere import ENGINES, differences, place, same_place
 from tests.servers import Cluster
 
+pytestmark = pytest.mark.ci
+
 RUN = Path(__file__).parent.parent / "pipelines" / "run.py"
 PLACES = tuple(f"lantern/part-{n:02}" for n in range(8))
 SHARED = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.diff_notes", "feedback.documents",

@@ -17,6 +17,8 @@ from pipelines.demo.web import Bent, Request
 from tests.story import Ended
 from tests.test_gitlab_kills import PLACE, SETTLED, GitLabProject, judge, past, served
 
+pytestmark = pytest.mark.ci
+
 PUBLISH = "pipelines.warehouse:Home.publish"
 
 

@@ -9,9 +9,11 @@ import pytest
 
 from tests.servers import Cluster
 
-pytest.importorskip("psycopg2", reason="earshot[postgres] is not installed")
+pytest.importorskip("psycopg2", reason="the extra [postgres] is not installed")
 
 from pipelines.destinations.postgres_session import PostgresSession
+
+pytestmark = pytest.mark.ci
 
 SAID = """
 CREATE OR REPLACE TABLE said AS

@@ -16,7 +16,7 @@ __all__ = ["Acked", "acknowledge", "acknowledged", "answered"]
 
 ANSWERED = """
 SELECT coalesce(command_key, said_key) AS value FROM answers
-WHERE status <> 'failed' AND coalesce(command_key, said_key) IS NOT NULL
+WHERE (status <> 'failed' OR is_unsure = 1) AND coalesce(command_key, said_key) IS NOT NULL
 """
 TABLE = "acknowledgements"
 NEW = f"INSERT INTO {TABLE} VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING event_key"

@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines.destinations.errors import Locked, Unavailable
-from pipelines.screen import envelope, safe
+from pipelines.destinations.errors import LandingError, Locked, Unavailable
+from pipelines.screen import envelope, envelope_of, safe
 from sources.config import ConfigError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["DAMAGED", "FAILED", "USAGE", "Answer", "Refusal", "answering", "console", "typed"]
+__all__ = ["FAILED", "USAGE", "Answer", "Refusal", "after", "answering", "console", "typed"]
 
 FAILED, USAGE, LOCKED = 1, 2, 4
-DAMAGED = "put its backup in its place, or move it away: the ledger and all that was decided begin anew then"
+DAMAGED = "put its backup in its place, or move it away: the next run makes it of what was published"
+NO_ROOM = "see that there is room on its disk and that you may write there; then try again"
 WIDTH_IN_A_PIPE = 160  # whoever reads on there is a program or a file
 
 
@@ -43,6 +44,7 @@ class Answer:
     show: Callable[["Console"], None]
     meta: dict[str, Any] = field(default_factory=dict)
     exit_code: int = 0
+    rows: Iterable[Any] | None = None  # in place of `data`, where there may be more than can be held
 
 
 def answering(question: Callable[..., Answer]) -> Callable[..., None]:
@@ -60,21 +62,29 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
             sys.exit(_refused(refusal, as_json))
         except Locked as error:
             sys.exit(_refused(Refusal("LOCKED", str(error), "try again when it is done", LOCKED), as_json))
-        except Unavailable as error:
+        except (LandingError, Unavailable) as error:
             sys.exit(_refused(Refusal("UNAVAILABLE", str(error), "try again"), as_json))
         except OSError as error:
             told = f"{error.strerror or error}: {error.filename or 'the data directory'}"
             sys.exit(_refused(Refusal("FAILED", told), as_json))
         except sqlite3.Error as error:
             told = f"the data directory's control.sqlite cannot be used: {error}"
-            sys.exit(_refused(Refusal("FAILED", told, DAMAGED), as_json))
-        if as_json:
+            sys.exit(_refused(Refusal("FAILED", told, after(error)), as_json))
+        if as_json and answer.rows is not None:
+            envelope_of(answer.rows, {**answer.meta, "exit_code": answer.exit_code})
+        elif as_json:
             envelope(answer.exit_code == 0, answer.data, {**answer.meta, "exit_code": answer.exit_code})
         else:
             answer.show(console())
         sys.exit(answer.exit_code)
 
     return command
+
+
+def after(error: sqlite3.Error) -> str:
+    """What to do about it. A full disk or a lock is not the file's fault: nobody is to move it away for that."""
+    is_its_fault = not isinstance(error, sqlite3.OperationalError) or "unable to open" in str(error)
+    return DAMAGED if is_its_fault else NO_ROOM
 
 
 def console() -> "Console":

@@ -1,19 +1,20 @@
 """What the ledger knows, read while a run may be writing it; and what the published warehouse knows of itself."""
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.ask.answer import DAMAGED, Refusal
+from pipelines.ask.answer import Refusal, after
 from pipelines.ask.published import Published, Row, published
 from pipelines.control import dicts
+from pipelines.destinations.control import to_be_read
 from pipelines.destinations.errors import Unavailable
 from pipelines.roster import read_ledger, reports
 from pipelines.warehouse import Home
 
 __all__ = ["Control", "Held", "read_control", "read_held"]
 
-PATIENCE = 10.0
 ANSWER_COUNTS = "SELECT source, status, count(*) FROM answers GROUP BY source, status ORDER BY source, status"
 
 CURSORS = """
@@ -26,6 +27,11 @@ SELECT source, scope_name, parent_number, remote_count, held_count FROM ops.comp
 WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE
 ORDER BY source, scope_name, parent_number
 """
+DEEP = """
+SELECT count(*) AS accounts, count(deep_swept_at) AS swept, min(deep_swept_at) AS earliest_at
+FROM ops.accounts WHERE status = 'active'
+"""
+OTHERS = "SELECT type, posts, last_seen_at FROM ops.other_embeds ORDER BY posts DESC, type"
 # only what was said after we began to listen: the rest was old when we came
 LAG = """
 WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope)
@@ -39,11 +45,10 @@ WHERE e.updated_at > began.at AND e.seen_at >= (SELECT max(seen_at) FROM feedbac
 
 # without the events that `feedback.commands` joins: there may be a million
 COMMANDS = """
-WITH given AS (SELECT said_key, command_key FROM ops.answers WHERE status IN ('posted', 'observed'))
+WITH given AS (SELECT coalesce(command_key, said_key) AS key FROM ops.answers WHERE status IN ('posted', 'observed'))
 
-SELECT count(*) AS n, count(*) FILTER (
-    WHERE said_key IN (SELECT said_key FROM given WHERE command_key IS NULL AND said_key IS NOT NULL)
-    OR said_key || ':' || position IN (SELECT command_key FROM given WHERE command_key IS NOT NULL)
+SELECT count(DISTINCT command_key) AS n, count(DISTINCT command_key) FILTER (
+    WHERE command_key IN (FROM given) OR said_key IN (FROM given) OR said_key || ':' || position IN (FROM given)
 ) AS answered
 FROM staging.marks WHERE kind = 'command'
 """
@@ -54,7 +59,7 @@ class Control:
     """Always as of now."""
 
     runs: list[Row]
-    last: Row | None  # that was to read all, not only what somebody named
+    last: Row | None  # to end that was to read all, not only what somebody named
     last_finished: Row | None  # of these, that landed what it could
     failures: list[Row]
     quarantine: list[Row]
@@ -62,6 +67,9 @@ class Control:
     lags: list[Row]
     costs: list[Row]
     replayed: int
+    rhythm: float | None = None  # seconds from run to run, as they have come of late
+    skipped: list[Row] = field(default_factory=list)  # who, and why that is no failure
+    is_lost: bool = False  # told by what was published, while control.sqlite is missing
     answers: list[Row] = field(default_factory=list)  # not heard yet
     answer_counts: list[Row] = field(default_factory=list)
 
@@ -79,6 +87,10 @@ class Held:
     commands_answered: int = 0
     lag_p95: float | None = None
     lag_events: int = 0
+    deep_sweep: Row = field(
+        default_factory=dict
+    )  # of accounts: how many there are, how many had one, when the earliest
+    other_embeds: list[Row] = field(default_factory=list)  # kinds that are kept raw
 
 
 def read_control(home: Home) -> Control:
@@ -90,16 +102,24 @@ def read_control(home: Home) -> Control:
 
 
 def _of_this_one(home: Home) -> dict[str, Any]:
-    if not home.control.exists():
-        raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", "configure a source and run `earshot sync`")
-    connection = sqlite3.connect(f"{home.control.as_uri()}?mode=ro", uri=True, timeout=PATIENCE)
-    connection.row_factory = sqlite3.Row
+    if not home.control.is_file():
+        return _of_its_copy(home)
     try:
-        return read_ledger(connection)
+        with closing(to_be_read(home.control)) as connection:
+            connection.row_factory = sqlite3.Row
+            return read_ledger(connection)
     except sqlite3.Error as error:
-        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", DAMAGED) from None
-    finally:
-        connection.close()
+        raise Refusal("UNREADABLE", f"{home.control} cannot be read: {error}", after(error)) from None
+
+
+def _of_its_copy(home: Home) -> dict[str, Any]:
+    from pipelines.restore import as_published
+
+    with as_published(home) as copy:
+        if copy is None:
+            hint = "configure a source and run `earshot sync`"
+            raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", hint)
+        return {**read_ledger(copy), "is_lost": True}
 
 
 def _of_all_runners(home: Home) -> dict[str, Any]:
@@ -145,4 +165,6 @@ def _held(warehouse: Published) -> Held:
         commands_answered=commands["answered"],
         lag_p95=lag["p95"],
         lag_events=lag["events"],
+        deep_sweep=warehouse.row(DEEP),
+        other_embeds=warehouse.rows(OTHERS),
     )

@@ -6,6 +6,7 @@ import click
 
 from pipelines.ask.answer import Answer, answering
 from pipelines.ask.filters import login, options, parents_where, places
+from pipelines.ask.known import refuse_unknown
 from pipelines.ask.published import Where, published
 from pipelines.ask.shown import NOUNS, line
 
@@ -64,6 +65,8 @@ def discussions(noun: str | None, **asked: Any) -> Answer:
             f" FROM feedback.comments WHERE NOT is_system AND {where.sql}",
             where.values,
         )["n"]
+        if not total:
+            refuse_unknown(warehouse, asked)
     return _answer(name, total, {})
 
 
@@ -81,6 +84,8 @@ def notes(noun: str | None, **asked: Any) -> Answer:
             f" FROM feedback.comments WHERE {where.sql}",
             where.values,
         )
+        if not any(found.values()):
+            refuse_unknown(warehouse, asked)
 
     def show(console: "Console") -> None:
         console.print(f"{name}: {found['said']:,} (excluding {found['system']:,} system)")
@@ -102,6 +107,8 @@ def posts(**asked: Any) -> Answer:
             f"SELECT kind, count(*) AS n FROM feedback.comments WHERE {where.sql} GROUP BY kind ORDER BY n DESC, kind",
             where.values,
         )
+        if not kinds:
+            refuse_unknown(warehouse, asked)
     return _answer("Posts", sum(row["n"] for row in kinds), {row["kind"]: row["n"] for row in kinds})
 
 
@@ -112,6 +119,8 @@ def _parents(noun: str, asked: dict[str, Any]) -> Answer:
         rows = warehouse.rows(
             f"SELECT state, count(*) AS n FROM feedback.parents WHERE {where.sql} GROUP BY state", where.values
         )
+        if not rows:
+            refuse_unknown(warehouse, asked)
     found = {row["state"]: row["n"] for row in rows}
     order = [*(state for state in STATES if state in found), *sorted(found.keys() - set(STATES))]
     return _answer(many, sum(found.values()), {state: found[state] for state in order})

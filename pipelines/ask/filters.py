@@ -1,21 +1,19 @@
 """What lists and counts can be narrowed to: the options, and the conditions they become."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from pipelines.ask.answer import USAGE, Refusal
-from pipelines.ask.published import Published, Where
+from pipelines.ask.known import PROJECTS
+from pipelines.ask.published import Where
 from pipelines.ask.times import since
 
-__all__ = ["MOST", "login", "none_match", "options", "parents_where", "places", "threads_where"]
+__all__ = ["MOST", "login", "options", "parents_where", "places", "threads_where"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-PROJECTS = "SELECT DISTINCT scope_name AS name FROM feedback.parents ORDER BY name"
-SOURCES = "SELECT DISTINCT source AS name FROM feedback.events ORDER BY name"
-NAMED = 10
 MOST = 10_000_000
 STATES = ("opened", "open", "merged", "closed", "locked", "all")
 
@@ -98,16 +96,6 @@ def places(where: Where, asked: dict[str, Any]) -> Where:
     return where.given(project.strip("/") if project else None, condition, times=2)
 
 
-def none_match(warehouse: Published, asked: dict[str, Any]) -> str:
-    """Why a list is empty, where a name is the reason."""
-    for option, known in (("source", SOURCES), ("project", PROJECTS)):
-        if asked.get(option):
-            where = places(Where.all(), {option: asked[option]})
-            if not warehouse.rows(f"SELECT 1 FROM feedback.events WHERE {where.sql} LIMIT 1", where.values):
-                return f"No {option} {asked[option]}; there is {_listed(row['name'] for row in warehouse.rows(known))}."
-    return "Nothing matches these filters."
-
-
 def _turn(where: Where, asked: dict[str, Any]) -> Where:
     who = login(asked.get("waiting_on"))
     if who == "anyone":
@@ -127,9 +115,3 @@ def login(name: str | None) -> str | None:
     if not name.lstrip("@"):
         raise Refusal("USAGE", "a name is needed, e.g. --author maya", exit_code=USAGE)
     return name.lstrip("@").lower()
-
-
-def _listed(names: Iterable[object]) -> str:
-    found = [str(name) for name in names]
-    more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
-    return f"{', '.join(found[:NAMED]) or 'none'}{more}"

@@ -11,8 +11,9 @@ from pipelines import lifecycle
 from pipelines.ask import find
 from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.ask.filters import options, places
+from pipelines.ask.names import place
 from pipelines.ask.published import Row, Where, home, published
-from pipelines.ask.shown import SIGNS, line
+from pipelines.ask.shown import line
 from pipelines.whereabouts import connected
 
 if TYPE_CHECKING:
@@ -92,10 +93,8 @@ def link(issue: str, change: str, **asked: Any) -> Answer:
     """
     with published() as warehouse:
         row = find.parent(warehouse, "issue", issue, asked)
-        project, number = find.referred(change)
-        where = places(
-            Where.all().given(row["source"], "source = ?").given(row["scope"], "scope = ?"), {"project": project}
-        )
+        named, number = find.referred(change)
+        where = places(Where.all().given(row["source"], "source = ?").given(row["scope"], "scope = ?"), named)
         where.given(number, "number = ?").flag(True, "kind IN ('pull_request', 'merge_request')")
         found = warehouse.rows(f"SELECT * FROM feedback.parents WHERE {where.sql}", where.values)
     if not found:
@@ -135,7 +134,7 @@ def _read_anew(row: Row, noun: str) -> str | None:
     backfill = timedelta(hours=there.config.safe_backfill_hours)
 
     def decide(server_time: DateTime) -> None:
-        lifecycle.put(home(), row["parent_key"], "watched", since=server_time - backfill)
+        lifecycle.put(home(), row["parent_key"], "watched", since=server_time - backfill, at=server_time)
 
     target = Target(noun, row["number"])
     order = Order(there, row["scope_name"], [target], there.config.entity_timeout_seconds, decide=decide)
@@ -150,7 +149,7 @@ def _read_anew(row: Row, noun: str) -> str | None:
 
 
 def _name(row: Row) -> str:
-    return f"{line(row['scope_name'])}{SIGNS[row['kind']]}{row['number']}"
+    return place(row, "number")
 
 
 def _told(row: Row, state: str | None, message: str) -> Answer:

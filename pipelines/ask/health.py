@@ -6,22 +6,25 @@ import pendulum
 from pendulum import DateTime
 
 from pipelines.ask.control import Control, Held
+from pipelines.ask.names import place
 from pipelines.ask.published import Row
-from pipelines.ask.shown import SIGNS
 from pipelines.ask.times import ago, now
+from pipelines.control import UNHEARD
 
-__all__ = ["Trouble", "judge", "remedy", "slo_seconds"]
+__all__ = ["Trouble", "expected", "judge", "remedy", "slo_seconds"]
 
 REMEDIES = {
     "AUTH_FAILED": "check the token and what it may read",
     "NOT_FOUND": "check the name, and that the token may see it",
     "RATE_LIMITED": "wait: the next run after the limit's end goes on",
-    "LANDING_FAILED": "look for disk space and rights in the data directory; the next run repairs it",
+    "LANDING_FAILED": "make room, or see to the rights in the data directory: the next run repairs it then. A"
+    " warehouse.duckdb that is damaged: move it away, and the next run makes it of published.duckdb",
     "INTERNAL": "run `earshot sync -v` and report what it says",
 }
 NEXT_RUN = "nothing: the next run tries again"
 NAMED = 3
-UNHEARD = 900  # seconds after which an answer of ours should have been read again
+DAY, LEAST = 86_400, 300  # seconds
+CLOCKS = 60  # seconds by which they may differ
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,13 @@ class Trouble:
 
     def json(self) -> dict[str, str]:
         return asdict(self)
+
+
+def expected(control: Control, promised: int | None) -> int:
+    """Seconds from run to run: as promised, or as they have come so far. A few in a row by hand are no promise."""
+    if promised is not None:
+        return promised
+    return DAY if control.rhythm is None else max(LEAST, round(control.rhythm))
 
 
 def slo_seconds(interval: int) -> int:
@@ -48,7 +58,7 @@ def judge(control: Control, held: Held, interval: int) -> list[Trouble]:
     found = [*_freshness(control, held, slo_seconds(interval)), *_gaps(control, held), *_unheard(control)]
     if held.lag_p95 is not None and held.lag_p95 > slo_seconds(interval):
         message = f"what was said got here within {held.lag_p95:,.0f} s (p95 of the last day), promised are"
-        hint = "run more often, or tell the real --interval"
+        hint = "run more often, or tell [earshot] interval"
         found.append(Trouble("SLOW", f"{message} {slo_seconds(interval):,} s", hint))
     return found
 
@@ -59,14 +69,20 @@ def _freshness(control: Control, held: Held, limit: int) -> list[Trouble]:
     if last and last["status"] in ("failed", "killed"):
         why = f": {last['error']}" if last["error"] else ""
         found.append(Trouble("FAILED_RUN", f"the last run {last['status']}{why}", "run `earshot sync -v` and read on"))
+    if control.is_lost:
+        message = "control.sqlite is missing; this is as of the last publish, what was decided since is lost"
+        found.append(Trouble("LOST", message, "put its backup there; or the next run makes it of what was published"))
     if not held.published:
         found.append(Trouble("NOTHING_YET", "nothing has been published yet", "run `earshot sync`"))
     finished = control.last_finished["finished_at"] if control.last_finished else None
     if finished is None:
         found.append(Trouble("STALE", "no run has finished yet", "run `earshot sync`"))
-    elif (age := (now() - moment(finished)).total_seconds()) > limit:
+    elif (age := (now() - moment(finished)).total_seconds()) < -CLOCKS:
+        message = f"the last finished run ended {ago(moment(finished))}, by its own clock"
+        found.append(Trouble("CLOCK", message, "set this machine's clock right; the next run is dated anew"))
+    elif age > limit:
         message = f"the last finished run ended {ago(moment(finished))}, {age:,.0f} s; promised are {limit:,} s"
-        found.append(Trouble("STALE", message, "see that runs are started, or tell their --interval"))
+        found.append(Trouble("STALE", message, "see that runs are started, or tell [earshot] interval"))
     return found
 
 
@@ -76,8 +92,10 @@ def _gaps(control: Control, held: Held) -> list[Trouble]:
         for each in control.failures
     ]
     for each in control.quarantine:
-        message = f"{each['n']:,} records of {each['source']} could not be parsed"
-        found.append(Trouble("QUARANTINE", message, 'they are kept raw: earshot sql "FROM ops.quarantine"'))
+        n, key = each["n"], each.get("key") or "KEY"
+        message = f"{n:,} record{'' if n == 1 else 's'} of {each['source']} cannot be read: not all is here"
+        hint = f"see `earshot quarantine list`; what nobody will ever read: earshot quarantine drop {key}"
+        found.append(Trouble("QUARANTINE", message, hint))
     if held.incomplete:
         named = "; ".join(
             f"{row['scope_name']} {row['parent_number']} holds {row['held_count']} of {row['remote_count']}"
@@ -97,14 +115,13 @@ def _unheard(control: Control) -> list[Trouble]:
     """Answers that were refused, and those that no run has heard long after they were planned."""
     found = []
     for row in control.answers:
-        place = f"{row['scope_name']}{SIGNS[row['parent_kind']]}{row['parent_number']}"
-        where, age = f"{row['token']} on {place}", moment(row["planned_at"])
+        where, age = f"{row['token']} on {place(row)}", moment(row["planned_at"])
         if row["status"] == "failed":
             hint = (
                 f"mend the cause, then `earshot reply` the same words again; or earshot reply --forget {row['token']}"
             )
             found.append(Trouble("REFUSED_ANSWER", f"answer {where} was not sent: {row['error']}", hint))
-        elif (now() - age).total_seconds() > UNHEARD:
+        elif not -CLOCKS <= (now() - age).total_seconds() <= UNHEARD:
             why = f": {row['error']}" if row["error"] else ""
             hint = (
                 f"run `earshot sync`; if it is not there any more, earshot reply --forget {row['token']}"

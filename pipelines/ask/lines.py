@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipelines.ask.published import Row
-from pipelines.ask.shown import WIDE, at, first_words, line, reference, styled, table
+from pipelines.ask.shown import WIDE, at, first_words, line, styled, table
 from pipelines.ask.times import ago, ago_short
 
 if TYPE_CHECKING:
@@ -14,45 +14,42 @@ if TYPE_CHECKING:
 
 __all__ = ["commands", "events", "parents", "posts", "threads"]
 
+Column = str | tuple[str, dict[str, Any]]
 _DRAFT = re.compile(r"^\s*(\[?(draft|wip)\]?:?|\(draft\))\s+", re.I)  # the prefix says it already
 
 
 def parents(console: "Console", rows: Sequence[Row]) -> None:
+    """Branches only where the title does not pay for them; labels take no more than they need."""
     changes = any(row["source_branch"] for row in rows)
-    last = ("branches", {"ratio": 2, "min_width": 12}) if changes else ("labels", {"ratio": 1, "min_width": 6})
-    _print(
-        console,
-        ["", ("title", {"ratio": 3, "min_width": 16}), "state", _people(console), last, "updated"],
-        (
-            (
-                name,
-                f"{'[DRAFT] ' if row['is_draft'] else ''}{line(_DRAFT.sub('', row['title'] or ''))}",
-                styled(row["state"]),
-                at(row["author"]),
-                _branches(row) if changes else line(", ".join(row["labels"])),
-                _when(console, row["updated_at"]),
-            )
-            for row, name in zip(rows, _references(rows), strict=True)
-        ),
-    )  # fmt: skip
+    more = [] if changes and console.width < WIDE else [_narrow(console, "branches" if changes else "labels", 14)]
+    columns: list[Column] = ["", ("title", {"ratio": 1, "min_width": 16}), "state", _people(console), *more, "updated"]
+    _print(console, columns, (_parent(console, row, changes, bool(more)) for row in rows))
+
+
+def _parent(console: "Console", row: Row, changes: bool, has_more: bool) -> Sequence[Any]:
+    title = f"{'[DRAFT] ' if row['is_draft'] else ''}{line(_DRAFT.sub('', row['title'] or ''))}"
+    more = [_branches(row) if changes else line(", ".join(row["labels"]))] if has_more else []
+    when = _when(console, row["updated_at"])
+    return row["reference"], title, styled(row["state"]), at(row["author"]), *more, when
 
 
 def threads(console: "Console", rows: Sequence[Row]) -> None:
     words = ("what was said last", {"ratio": 1, "min_width": 20})
-    turn = _narrow(console, "turn", 12)
+    turn, where = _narrow(console, "turn", 9), _narrow(console, "", 16)
     _print(
         console,
-        [_narrow(console, "", 22), words, _people(console, "by"), "n", turn, "last"],
+        ["", where, words, _narrow(console, "by", 10), "n", turn, "last"],
         (
             (
-                name,
+                row["reference"],
+                row["place"],
                 first_words(row["last_words"]),
                 at(row["last_author"]),
                 f"{row['comment_count']:,}",
                 "resolved" if row["is_resolved"] else line(row["waiting_on"]),
                 _when(console, row["last_at"]),
             )
-            for row, name in zip(rows, _references(rows), strict=True)
+            for row in rows
         ),
     )
 
@@ -60,21 +57,22 @@ def threads(console: "Console", rows: Sequence[Row]) -> None:
 def posts(console: "Console", rows: Sequence[Row]) -> None:
     _print(
         console,
-        [_people(console), "kind", ("words", {"ratio": 1, "min_width": 20}), "said"],
-        (
-            (at(row["author"]), row["kind"], first_words(row["body"]), _when(console, row["created_at"]))
-            for row in rows
-        ),
-    )  # fmt: skip
+        ["", _people(console), "kind", ("words", {"ratio": 1, "min_width": 20}), "said"],
+        (_post(console, row) for row in rows),
+    )
+
+
+def _post(console: "Console", row: Row) -> Sequence[Any]:
+    return row["reference"], at(row["author"]), row["kind"], first_words(row["body"]), _when(console, row["created_at"])
 
 
 def events(console: "Console", rows: Sequence[Row]) -> None:
     """Two lines each: a key must never be cut, it is what `ack` takes."""
     from rich.text import Text
 
-    for row, name in zip(rows, _references(rows), strict=True):
+    for row in rows:
         console.print(Text(line(row["event_key"]), style="cyan"), soft_wrap=True)
-        about = " ".join((at(row["author"]), name, f"{_when(console, row['updated_at'])}:"))
+        about = " ".join((at(row["author"]), row["place"], f"{_when(console, row['updated_at'])}:"))
         words = Text(f"    {about} {first_words(row['body'] or row['title'])}")
         words.truncate(console.width, overflow="ellipsis")
         console.print(words)
@@ -84,25 +82,13 @@ def commands(console: "Console", rows: Sequence[Row]) -> None:
     """As events: the key is what `reply` takes."""
     from rich.text import Text
 
-    for row, name in zip(rows, _references(rows), strict=True):
+    for row in rows:
         console.print(Text(line(row["command_key"]), style="cyan"), soft_wrap=True)
         told = [row["status"], "" if row["is_author_allowed"] else "not allowed", line(row["problem"])]
-        about = " ".join((at(row["author"]), name, f"{_when(console, row['updated_at'])},"))
+        about = " ".join((at(row["author"]), row["place"], f"{_when(console, row['updated_at'])},"))
         words = Text(f"    {about} {', '.join(word for word in told if word)}: {first_words(row['line'])}")
         words.truncate(console.width, overflow="ellipsis")
         console.print(words)
-
-
-def _references(rows: Sequence[Row]) -> list[str]:
-    """As short as they are still told apart; `-p` takes the last part of a path too."""
-    paths = {row["scope_name"] for row in rows}
-    tails = {path.rpartition("/")[2] for path in paths}
-    brief = (
-        [{**row, "scope_name": row["scope_name"].rpartition("/")[2]} for row in rows]
-        if len(tails) == len(paths)
-        else rows
-    )
-    return [reference(row, with_scope=len(paths) > 1) for row in brief]
 
 
 def _branches(row: Row) -> str:
@@ -122,9 +108,7 @@ def _when(console: "Console", moment: datetime) -> str:
     return ago(moment) if console.width >= WIDE else ago_short(moment)
 
 
-def _print(
-    console: "Console", columns: Sequence[str | tuple[str, dict[str, Any]]], rows: Iterable[Sequence[Any]]
-) -> None:
+def _print(console: "Console", columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> None:
     shown = table(columns, rows)
     shown.expand = True
     console.print(shown)

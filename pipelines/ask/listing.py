@@ -9,7 +9,9 @@ import click
 from pipelines.ask import lines
 from pipelines.ask.acks import acknowledged, answered
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.filters import login, none_match, options, parents_where, places, threads_where
+from pipelines.ask.filters import login, options, parents_where, places, threads_where
+from pipelines.ask.known import why_empty
+from pipelines.ask.names import names, reference, short_id
 from pipelines.ask.published import Published, Row, Where, home, published
 from pipelines.ask.shown import NOUNS, headline, line
 
@@ -21,6 +23,10 @@ __all__ = ["listing", "open_pages"]
 TABS = 10
 PARENT = ("source", "project", "state", "author", "assignee")
 TURN = ("waiting_on", "unresolved", "since", "limit", "open")
+ANSWERED = """
+SELECT command_key FROM staging.marks WHERE kind = 'command'
+AND (command_key IN (FROM answered) OR said_key IN (FROM answered) OR said_key || ':' || position IN (FROM answered))
+"""
 CHANGE = ("reviewer", "draft", "target_branch", "source_branch", "label")
 
 
@@ -65,7 +71,7 @@ def posts(**asked: Any) -> Answer:
         found = _page(
             warehouse, f"FROM feedback.comments WHERE {where.sql}", where, "created_at DESC, event_key", asked
         )
-        return _answer("Posts", lines.posts, *found, warehouse, asked)
+        return _answer("Posts", lines.posts, *found, warehouse, asked, "id")
 
 
 @listing.command()
@@ -80,7 +86,7 @@ def threads(**asked: Any) -> Answer:
     )
     with published() as warehouse:
         found = _page(warehouse, relation, where, "last_at DESC, thread_id", asked)
-        return _answer("Threads", lines.threads, *found, warehouse, asked)
+        return _answer("Threads", lines.threads, *found, warehouse, asked, "thread_id")
 
 
 @listing.command()
@@ -102,7 +108,7 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
             where.flag(True, "event_key NOT IN (SELECT key FROM acked)")
             order = "seen_at, event_key"
         found = _page(warehouse, f"FROM feedback.events WHERE {where.sql}", where, order, asked)
-        return _answer("Events", lines.events, *found, warehouse, asked)
+        return _answer("Events", lines.events, *found, warehouse, {**asked, "unacked_by": unacked_by or actionable})
 
 
 @listing.command()
@@ -119,10 +125,10 @@ def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
     with published() as warehouse:
         if unanswered:  # also those answered since the last run
             warehouse.hold("answered", answered(home()))
-            where.flag(True, "command_key NOT IN (FROM answered) AND said_key NOT IN (FROM answered)")
-        order = "created_at, command_key" if unanswered else "updated_at DESC, command_key"
+            where.flag(True, f"command_key NOT IN ({ANSWERED})")
+        order = "created_at, event_key, position" if unanswered else "updated_at DESC, event_key, position"
         found = _page(warehouse, f"FROM feedback.commands WHERE {where.sql}", where, order, asked)
-        return _answer("Commands", lines.commands, *found, warehouse, asked)
+        return _answer("Commands", lines.commands, *found, warehouse, {**asked, "name": name or unanswered})
 
 
 def _parents(noun: str, asked: dict[str, Any]) -> Answer:
@@ -151,8 +157,14 @@ def _answer(
     total: int,
     warehouse: Published,
     asked: dict[str, Any],
+    by: str | None = None,
 ) -> Answer:
-    empty = "" if rows else none_match(warehouse, asked)
+    """`by`: what rows are known by that have no number of their own; a short id of it is looked up again."""
+    empty = "" if rows else why_empty(warehouse, asked)
+    known = names(warehouse)
+    for row in rows:
+        row["place"] = reference(row, known)
+        row["reference"] = short_id(row[by]) if by else row["place"]
     if asked["opens"]:
         open_pages([row["url"] for row in rows])
 

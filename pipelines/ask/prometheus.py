@@ -1,9 +1,11 @@
-"""The same numbers for a monitoring system, in Prometheus' text format. A service's name begins its metrics' names."""
+"""The same numbers for a monitoring system, in Prometheus' text format. All names begin with `earshot_`."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from pipelines.ask.control import Control, Held
-from pipelines.ask.health import moment
+from pipelines.ask.health import Trouble, moment
 from pipelines.ask.times import now
 
 __all__ = ["exposition"]
@@ -18,41 +20,59 @@ COUNTERS = {
 Sample = tuple[dict[str, str], float]
 
 
-def exposition(control: Control, held: Held) -> str:
-    return "\n".join(_lines(control, held)) + "\n"
-
-
-def _lines(control: Control, held: Held) -> Iterator[str]:
-    for source in sorted({row["source"] for row in control.costs}):
-        costs = [row for row in control.costs if row["source"] == source]
-        for column, (name, text) in COUNTERS.items():
-            samples = [({"surface": row["surface"]}, row[column]) for row in costs]
-            yield from _metric(f"{source}_{name}", "counter", text, samples)
-        lags: dict[str, float] = {}
-        for row in control.lags:
-            if row["source"] == source:
-                lags[row["surface"]] = max(lags.get(row["surface"], 0.0), row["lag_seconds"])
-        samples = [({"surface": surface}, lag) for surface, lag in sorted(lags.items())]
-        text = "Age of the newest record when it was read, the slowest place's."
-        yield from _metric(f"{source}_comment_cursor_lag_seconds", "gauge", text, samples)
-    yield from _metric("feedback_events_ingested_total", "counter", "Events held.", [({}, held.events)])
-    yield from _metric("feedback_events_deduped_total", "counter", "Rows that came again.", [({}, control.replayed)])
-    yield from _answers(control, held)
-    if held.lag_p95 is not None:
-        text = "From being said to being held, p95 of the last day."
-        yield from _metric("earshot_feedback_lag_p95_seconds", "gauge", text, [({}, held.lag_p95)])
-    yield from _metric("earshot_open_failures", "gauge", "Lists that fail.", [({}, len(control.failures))])
-    yield from _metric(
-        "earshot_incomplete_threads", "gauge", "Threads that lack comments.", [({}, len(held.incomplete))]
+def exposition(control: Control, held: Held, troubles: list[Trouble], interval: int) -> str:
+    told = (
+        _runs(control, interval),
+        _troubles(control, held, troubles),
+        _lists(control, held),
+        _answers(control, held),
     )
+    return "\n".join(chain.from_iterable(told)) + "\n"
+
+
+def _runs(control: Control, interval: int) -> Iterator[str]:
+    if last := control.last:
+        text, landed = "Whether the last run landed what it could: 1, or 0.", last["status"] in ("done", "partial")
+        yield from _metric("last_run_success", "gauge", text, [({}, float(landed))])
+        took: list[Sample] = [({}, last["seconds"])] if last["seconds"] is not None else []
+        yield from _metric("last_run_duration_seconds", "gauge", "How long the last run took.", took)
     if control.last_finished:
         finished = moment(control.last_finished["finished_at"]).timestamp()
         text = "When a run last landed what it could."
-        yield from _metric("earshot_last_run_timestamp_seconds", "gauge", text, [({}, finished)])
+        yield from _metric("last_run_timestamp_seconds", "gauge", text, [({}, finished)])
+    yield from _metric("interval_seconds", "gauge", "How often runs are promised, or have come.", [({}, interval)])
+
+
+def _troubles(control: Control, held: Held, troubles: list[Trouble]) -> Iterator[str]:
+    text = "What `earshot status --check` has to say: 0 is well."
+    yield from _metric("troubles", "gauge", text, [({}, len(troubles))])
+    codes = Counter(each.code for each in troubles)
+    samples = [({"code": code}, float(n)) for code, n in sorted(codes.items())]
+    yield from _metric("trouble", "gauge", "The same, by what it is.", samples)
+    yield from _metric("open_failures", "gauge", "Lists that fail.", [({}, len(control.failures))])
+    yield from _metric("incomplete_threads", "gauge", "Threads that lack comments.", [({}, len(held.incomplete))])
+
+
+def _lists(control: Control, held: Held) -> Iterator[str]:
+    for column, (name, text) in COUNTERS.items():
+        samples = [({"source": row["source"], "surface": row["surface"]}, row[column]) for row in control.costs]
+        yield from _metric(name, "counter", text, samples)
+    lags: dict[tuple[str, str], float] = {}
+    for row in control.lags:
+        place = row["source"], row["surface"]
+        lags[place] = max(lags.get(place, 0.0), row["lag_seconds"])
+    samples = [({"source": source, "surface": surface}, lag) for (source, surface), lag in sorted(lags.items())]
+    text = "Age of the newest record when it was read, the slowest place's."
+    yield from _metric("comment_cursor_lag_seconds", "gauge", text, samples)
+    yield from _metric("feedback_events_ingested_total", "counter", "Events held.", [({}, held.events)])
+    yield from _metric("feedback_events_deduped_total", "counter", "Rows that came again.", [({}, control.replayed)])
+    if held.lag_p95 is not None:
+        text = "From being said to being held, p95 of the last day."
+        yield from _metric("feedback_lag_p95_seconds", "gauge", text, [({}, held.lag_p95)])
     left = [
         ({"source": name}, told["remaining"]) for name, told in control.quotas.items() if told["remaining"] is not None
     ]
-    yield from _metric("earshot_quota_remaining", "gauge", "Requests left, as last told.", left)
+    yield from _metric("quota_remaining", "gauge", "Requests left, as last told.", left)
 
 
 def _answers(control: Control, held: Held) -> Iterator[str]:
@@ -70,6 +90,7 @@ def _answers(control: Control, held: Held) -> Iterator[str]:
 
 
 def _metric(name: str, kind: str, text: str, samples: Iterable[Sample]) -> Iterator[str]:
+    name = f"earshot_{name}"
     if found := list(samples):
         yield f"# HELP {name} {text}"
         yield f"# TYPE {name} {kind}"

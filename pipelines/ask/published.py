@@ -77,7 +77,7 @@ def published(where: Home | None = None) -> Iterator[Published]:
             raise _nothing_yet(place)
         try:
             yield Published(connection)
-        except duckdb.CatalogException as error:
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
             raise Refusal("OUTDATED", f"{where_told} was made by another version: {_first(error)}", again) from None
         except (duckdb.IOException, duckdb.InternalException, duckdb.SerializationException) as error:
             raise Refusal("UNREADABLE", f"{where_told} cannot be read: {_first(error)}", again) from None
@@ -91,7 +91,8 @@ def _nothing_yet(place: Home) -> Refusal:
     return Refusal(
         "NOTHING_YET",
         f"no warehouse in {place.path} yet",
-        "configure a source and run `earshot sync`, or try it: `earshot sync --demo`, then EARSHOT_DATA=data/demo",
+        "configure a source and run `earshot sync`, or try it: `earshot sync --demo`, then"
+        " `export EARSHOT_DATA=data/demo`",
     )
 
 

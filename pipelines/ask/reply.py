@@ -3,6 +3,8 @@ that may is configured under its own key.
 """
 
 import asyncio
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from pipelines.ask.answer import USAGE, Answer, Refusal, answering, typed
 from pipelines.ask.filters import options
 from pipelines.ask.health import moment
 from pipelines.ask.published import Published, Row, home, published
-from pipelines.ask.shown import SIGNS, line
+from pipelines.ask.shown import line
 from pipelines.ask.times import instant
 from pipelines.screen import safe
 from pipelines.whereabouts import connected
@@ -31,35 +33,45 @@ TOLD = (
     "url", "remote_id", "author", "attempts", "planned_at", "posted_at", "observed_at", "resolved_at",
 )  # fmt: skip
 SAID = "SELECT * FROM feedback.events WHERE event_key = ?"
-ORDERED = "SELECT event_key FROM feedback.commands WHERE command_key = ?"
+BY_PLACE = "said_key || ':' || CAST(position AS VARCHAR)"  # how a command was called by earlier versions
+ORDERED = f"""
+SELECT command_key, (SELECT event_key FROM feedback.commands WHERE command_key = mark.command_key) AS event_key
+FROM staging.marks AS mark WHERE kind = 'command' AND (command_key = ? OR {BY_PLACE} = ?)
+"""
+CALLED = f"""
+SELECT DISTINCT unnest([command_key, said_key, {BY_PLACE}]) AS key FROM staging.marks
+WHERE kind = 'command' AND command_key = ?
+"""
 USAGE_CODES = ("USAGE", "REFUSED", "TOKEN_TAKEN")
 
 
 @click.command()
 @click.argument("event_key", required=False)
-@click.option("--issue", metavar="N", help="Answer this issue; `console#12` names its project too.")
+@click.option("--issue", metavar="N", help="Answer this issue; `console/12` names its project too.")
 @click.option("--mr", metavar="N", help="Answer this merge request.")
 @click.option("--pr", metavar="N", help="Answer this pull request.")
 @click.option("--body", metavar="TEXT", help="The words, as Markdown; `-` reads them from standard input.")
 @click.option("--body-file", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--token", metavar="TOKEN", help="What makes it this answer and no other. Default: of place and words.")
+@click.option("--again", is_flag=True, help="Also where the command has its answer already.")
 @click.option("--resolve", is_flag=True, help="And resolve the thread (GitLab).")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
 @click.option("--forget", metavar="TOKEN", help="Give up an answer that `status` names; nothing is sent or deleted.")
 @options("project", "source")
 @answering
-def reply(event_key: str | None, body: str | None, body_file: Path | None, token: str | None, resolve: bool,
-          dry_run: bool, forget: str | None, issue: str | None, mr: str | None, pr: str | None,
+def reply(event_key: str | None, body: str | None, body_file: Path | None, token: str | None, again: bool,
+          resolve: bool, dry_run: bool, forget: str | None, issue: str | None, mr: str | None, pr: str | None,
           **asked: Any) -> Answer:  # fmt: skip
     """Answer EVENT_KEY (or a command_key) in its thread, or an issue or merge or pull request in its conversation.
 
     The same words to the same place, or the same --token, are said once, however often this is called and whatever
-    broke in between: a second call tells of the first answer. Needs [sources.NAME] write_token.
+    broke in between: a second call tells of the first answer. A command gets one answer, in whatever words, unless
+    --again. Needs [sources.NAME] write_token.
     """
-    from pipelines.outbox import Refused
+    from pipelines.outbox import Refused, said_once
 
     if forget:
-        if any((event_key, body, body_file, token, resolve, dry_run, issue, mr, pr, *asked.values())):
+        if any((event_key, body, body_file, token, again, resolve, dry_run, issue, mr, pr, *asked.values())):
             raise click.UsageError("--forget TOKEN goes alone: it names the answer, and does what it says")
         return _forgotten(forget)
     named = {noun: number for noun, number in (("issue", issue), ("mr", mr), ("pr", pr)) if number}
@@ -69,8 +81,13 @@ def reply(event_key: str | None, body: str | None, body_file: Path | None, token
     with published() as warehouse:
         where = _heard(warehouse, event_key) if event_key else _parent(warehouse, named, asked)
     letter = _letter(where, words, token, resolve)
+    if again and not letter.command_key:
+        raise click.UsageError("--again is for a command that has an answer: name its command_key")
+    once = None if again or not letter.command_key else partial(
+        said_once, home(), keys=where["called"], is_named=token is not None
+    )  # fmt: skip
     try:
-        return _dry(letter) if dry_run else _send(letter)
+        return _dry(once(letter) if once else letter) if dry_run else _send(letter, once)
     except Refused as why:
         raise Refusal(why.code, str(why), why.hint, USAGE if why.code in USAGE_CODES else 1) from None
 
@@ -95,7 +112,7 @@ def _words(body: str | None, file: Path | None) -> str:
 
 
 def _heard(warehouse: Published, key: str) -> Row:
-    ordered = warehouse.rows(ORDERED, [key])
+    ordered = warehouse.rows(ORDERED, [key, key])
     rows = warehouse.rows(SAID, [ordered[0]["event_key"] if ordered else key])
     if not rows:
         raise Refusal(
@@ -106,7 +123,9 @@ def _heard(warehouse: Published, key: str) -> Row:
         raise Refusal("GONE", f"{key} was deleted: there is nothing to answer")
     thread = row["thread_id"].removeprefix(f"{row['parent_key']}:")
     is_thread = thread not in (row["thread_id"], "conversation")
-    return {**row, "thread": thread if is_thread else None, "command_key": key if ordered else None}
+    command_key = ordered[0]["command_key"] if ordered else None
+    called = [each["key"] for each in warehouse.rows(CALLED, [command_key])]
+    return {**row, "thread": thread if is_thread else None, "command_key": command_key, "called": called}
 
 
 def _parent(warehouse: Published, named: dict[str, str], asked: dict[str, Any]) -> Row:
@@ -119,7 +138,7 @@ def _letter(where: Row, words: str, token: str | None, resolve: bool) -> "Letter
     from pipelines.marks import said_key
     from pipelines.outbox import Letter, token_of
 
-    if where["parent_kind"] not in SIGNS:
+    if where["parent_number"] is None:
         raise Refusal("UNSUPPORTED", f"Earshot does not answer on {where['source']}", exit_code=USAGE)
     event_key, command_key = where.get("event_key"), where.get("command_key")
     said = said_key(event_key) if event_key else None
@@ -151,7 +170,7 @@ def _dry(letter: "Letter") -> Answer:
     return Answer(data, show)
 
 
-def _send(letter: "Letter") -> Answer:
+def _send(letter: "Letter", once: "Callable[[Letter], Letter] | None") -> Answer:
     from pipelines.delivery import deliver
 
     there = connected(home(), letter.source)
@@ -162,7 +181,7 @@ def _send(letter: "Letter") -> Answer:
             f"[sources.{letter.source}] write_token in .dlt/secrets.toml, or {name} in the environment", USAGE,
         )  # fmt: skip
     timeout = there.config.timeout_seconds
-    sent = asyncio.run(deliver(home(), there, letter, timeout=timeout, told=_told))
+    sent = asyncio.run(deliver(home(), there, letter, timeout=timeout, told=_told, once=once))
     data = {**{name: sent.row[name] for name in TOLD}, "is_new": sent.is_new}
     return Answer(data, lambda console: console.print(_outcome(letter, sent), soft_wrap=True))
 
@@ -177,8 +196,7 @@ def _outcome(letter: "Letter", sent: "Sent") -> str:
 
 
 def _place(letter: "Letter") -> str:
-    sign = SIGNS[letter.parent_kind]
-    where = f"{line(letter.scope_name)}{sign}{letter.parent_number}"
+    where = line(f"{letter.scope_name}/{letter.parent_number}")
     return f"{where}, in thread {line(letter.thread)}" if letter.thread else where
 
 

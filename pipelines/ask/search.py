@@ -1,16 +1,19 @@
 """`earshot search`: where something was discussed, by its words or by its meaning."""
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pipelines.ask.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.shown import at, hanging, line, reference
+from pipelines.ask.known import has_name, project_names, refuse
+from pipelines.ask.names import place, short_id
+from pipelines.ask.shown import at, hanging, line
 from pipelines.ask.times import ago, since
 from pipelines.index import Unreadable, reading
 from pipelines.search import KINDS, Hit, NoMeaning, Only, search_index
-from pipelines.settings import load
+from pipelines.settings import SOURCES, load
 from pipelines.whereabouts import its_home
 
 if TYPE_CHECKING:
@@ -22,12 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["search"]
 
 KNOWN = ("issue", "merge_request", "pull_request", "post", *KINDS)
-KNOWN_NAMES = "SELECT DISTINCT {0} FROM documents WHERE {0} IS NOT NULL ORDER BY {0} LIMIT 11"
+
+NAMES = "SELECT DISTINCT scope_name FROM documents WHERE scope_name IS NOT NULL"
 
 
 @click.command()
 @click.argument("words", nargs=-1, required=True)
-@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs earshot[semantic] or a server.")
+@click.option("--semantic", "mode", flag_value="semantic", help="By meaning: needs the extra [semantic] or a server.")
 @click.option("--hybrid", "mode", flag_value="hybrid", help="By words and by meaning.")
 @click.option("--keyword", "mode", flag_value="keyword", default="keyword", help="By words (the default).")
 @click.option("--source", metavar="NAME", help="Only from this source.")
@@ -63,25 +67,28 @@ def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -
     def show(console: "Console") -> None:
         if not hits:
             console.print(hint)
-        several = len({hit.scope_name for hit in hits}) > 1
         told = False
         for hit in hits:
             if not hit.has_all_words and not told:
                 console.print("Not all of the words, but some:\n", style="dim")
                 told = True
-            _show(console, hit, several)
+            _show(console, hit)
 
     meta = {"mode": mode, "shown": len(hits), **({"hint": hint} if hint else {})}
-    return Answer([asdict(hit) for hit in hits], show, meta)
+    return Answer([{**asdict(hit), "reference": _reference(hit)} for hit in hits], show, meta)
 
 
-def _show(console: "Console", hit: Hit, several: bool) -> None:
+def _reference(hit: Hit) -> str:
+    """What `show` takes: with the whole path, so that nobody need look which others there are."""
+    return place(asdict(hit), "number") if hit.number is not None else short_id(hit.document_key)
+
+
+def _show(console: "Console", hit: Hit) -> None:
     from datetime import datetime
 
     from rich.text import Text
 
-    row = {"parent_kind": hit.kind, "parent_number": hit.number, "scope_name": hit.scope_name}
-    head = Text.assemble((reference(row, with_scope=several), "cyan"), "  ")
+    head = Text.assemble((_reference(hit), "cyan"), "  ")
     head.append_text(_marked(hit.title, hit.title_highlights, "bold") if hit.title else Text(at(hit.author), "bold"))
     head.truncate(console.width, overflow="ellipsis")
     console.print(head)
@@ -111,21 +118,24 @@ def _marked(text: str, highlights: list[tuple[int, int]], style: str) -> "Text":
 def _why_none(index: Any, text: str, asked: dict[str, Any]) -> str:
     if not index.count():
         return "There are no documents yet."
-    for option, column in (("source", "source"), ("scope", "scope_name")):
-        if (
-            asked[option]
-            and not index.connection.execute(
-                f"SELECT 1 FROM documents AS d WHERE {(only := Only(**{option: asked[option]}).condition)[0]} LIMIT 1",
-                only[1],
-            ).fetchone()
-        ):
-            names = [row[0] for row in index.connection.execute(KNOWN_NAMES.format(column))]
-            return line(
-                f"No {option} {asked[option]}; there is {', '.join(names[:10])}{' …' if len(names) > 10 else ''}."
-            )
+    if asked["source"]:
+        refuse("source", asked["source"], SOURCES)
+    if asked["scope"]:
+        found = {row[0] for row in index.connection.execute(NAMES)}
+        if not any(has_name(name, asked["scope"]) for name in found):
+            refuse("project", asked["scope"], found | _silent())
     if not any(char.isalnum() for char in text):
         return "There is nothing to look for in that: letters and digits are."
     return "Nothing matches."
+
+
+def _silent() -> set[str]:
+    """Projects that are read although nothing was said there, as far as something is published."""
+    from pipelines.ask.published import published
+
+    with suppress(Refusal), published() as warehouse:
+        return set(project_names(warehouse))
+    return set()
 
 
 def _embedder(config: Any) -> "Embedder":

@@ -10,8 +10,9 @@ from pipelines.ask.answer import Answer, Refusal, answering
 from pipelines.ask.discussion import Discussion, discussions, notes
 from pipelines.ask.filters import options
 from pipelines.ask.listing import open_pages
+from pipelines.ask.names import Names, names, reference, short_id
 from pipelines.ask.published import Published, Row, published
-from pipelines.ask.shown import NOUNS, SIGNS, line, reference
+from pipelines.ask.shown import NOUNS, line
 from pipelines.ask.times import ago, instant
 from pipelines.screen import safe
 
@@ -32,8 +33,8 @@ def open_() -> None:
 
 
 def _of_a_parent(noun: str) -> None:
-    kind, one, _ = NOUNS[noun]
-    told = f"{one} by its number: 847, {SIGNS[kind]}847, console{SIGNS[kind]}847."
+    _, one, _ = NOUNS[noun]
+    told = f"{one} by its number, as lists name it: 847, console/847."
 
     @show.command(noun, help=told)
     @click.argument("iid")
@@ -57,10 +58,10 @@ for _noun in NOUNS:
 
 
 @show.command("post")
-@click.argument("uri")
+@click.argument("uri", metavar="ID")
 @answering
 def show_post(uri: str) -> Answer:
-    """A post by its at:// or https:// address, with the thread it stands in."""
+    """A post by its short id, at:// or https:// address, with its thread."""
     with published() as warehouse:
         row = find.post(warehouse, uri)
         said = notes(warehouse, row["parent_key"])
@@ -78,14 +79,14 @@ def show_post(uri: str) -> Answer:
 @click.argument("id_", metavar="ID")
 @answering
 def show_thread(id_: str) -> Answer:
-    """One thread by its id, or by the event key of anything said in it."""
+    """One thread by its short id, or by the event key of anything said in it."""
     with published() as warehouse:
-        thread_id = find.thread_of(warehouse, id_)
-        thread = warehouse.rows("SELECT * FROM feedback.threads WHERE thread_id = ?", [thread_id])[0]
+        thread, known = find.thread(warehouse, id_), names(warehouse)
+        thread_id = thread["thread_id"]
         said = [note for note in notes(warehouse, thread["parent_key"]) if note["thread_id"] == thread_id]
 
     def shown(console: "Console") -> None:
-        page.title(console, f"Thread {thread_id} on {reference(thread, with_scope=True)}")
+        page.title(console, f"Thread {short_id(thread_id)} on {reference(thread, known)}")
         resolved = {True: "Yes", False: "No", None: ""}[thread["is_resolved"]]
         turn = [("Resolved", resolved), ("Waiting on", thread["waiting_on"]), ("URL", thread["url"])]
         page.facts(console, turn)
@@ -96,10 +97,10 @@ def show_thread(id_: str) -> Answer:
 
 
 @open_.command("post")
-@click.argument("uri")
+@click.argument("uri", metavar="ID")
 @answering
 def open_post(uri: str) -> Answer:
-    """A post by its at:// or https:// address."""
+    """A post by its short id, at:// or https:// address."""
     with published() as warehouse:
         return _open(find.post(warehouse, uri)["url"])
 
@@ -108,10 +109,9 @@ def open_post(uri: str) -> Answer:
 @click.argument("id_", metavar="ID")
 @answering
 def open_thread(id_: str) -> Answer:
-    """A thread by its id, or by the event key of anything said in it."""
+    """A thread by its short id, or by the event key of anything said in it."""
     with published() as warehouse:
-        thread_id = find.thread_of(warehouse, id_)
-        return _open(warehouse.rows("SELECT url FROM feedback.threads WHERE thread_id = ?", [thread_id])[0]["url"])
+        return _open(find.thread(warehouse, id_)["url"])
 
 
 def _open(url: str | None) -> Answer:
@@ -129,17 +129,18 @@ def _parent(warehouse: Published, row: Row) -> Answer:
     system = sum(each["is_system"] for each in said)
     body = opener["body"] if opener else ""
     data = {**row, "body": body, "discussions": [each.json() for each in talk], "system_notes": system}
-    return Answer(data, _page(row, body, talk, system))
+    return Answer(data, _page(row, names(warehouse), body, talk, system))
 
 
-def _page(row: Row, body: str, talk: list[Discussion], system: int) -> Callable[["Console"], None]:
+def _page(row: Row, known: Names, body: str, talk: list[Discussion], system: int) -> Callable[["Console"], None]:
     one = next(one for kind, one, _ in NOUNS.values() if kind == row["kind"])
+    name = reference({**row, "parent_number": row["number"]}, known)
 
     def shown(console: "Console") -> None:
         from rich.padding import Padding
         from rich.text import Text
 
-        page.title(console, f"{one} {SIGNS[row['kind']]}{row['number']}: {row['title']}")
+        page.title(console, f"{one} {name}: {row['title']}")
         page.facts(console, page.parent_facts(row))
         console.print("\nDescription:")
         console.print(Padding(Text(safe(body) or "(none)"), (0, 0, 0, 2), expand=False))

@@ -1,4 +1,4 @@
-"""How things look: references, people, first words, tables. Everything said by others passes `safe` on its way."""
+"""How things look: people, first words, tables. Everything said by others passes `safe` on its way."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,8 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["NOUNS", "SIGNS", "WIDE", "at", "first_words", "hanging", "headline", "line", "reference", "styled", "table"]
+__all__ = ["NOUNS", "WIDE", "at", "counted", "first_words", "hanging", "headline", "line", "styled", "table"]
 
-SIGNS = {"merge_request": "!", "issue": "#", "pull_request": "#"}
 NOUNS = {  # what people type → what the models call it, one, many
     "mr": ("merge_request", "Merge Request", "Merge Requests"),
     "issue": ("issue", "Issue", "Issues"),
@@ -35,6 +34,12 @@ def first_words(text: str | None) -> str:
     return line((text or "")[:FIRST_WORDS])
 
 
+def counted(n: int, one: str) -> str:
+    """`1 thread`, `2 threads`, `3 replies`."""
+    many = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return f"{n:,} {one if n == 1 else many}"
+
+
 def at(name: str | None) -> str:
     return f"@{line(name)}" if name else ""
 
@@ -43,13 +48,6 @@ def styled(word: str | None) -> "Text":
     from rich.text import Text
 
     return Text(line(word), style=STYLES.get(word or "", ""))
-
-
-def reference(row: dict[str, Any], *, with_scope: bool) -> str:
-    """`!12`, or `group/project!12` where there is more than one project to look at."""
-    short = f"{SIGNS.get(row['parent_kind'], '')}{row['parent_number']}" if row["parent_number"] is not None else ""
-    scope = line(row["scope_name"])
-    return f"{scope}{short}" if with_scope or not short else short
 
 
 def table(columns: Iterable[str | tuple[str, dict[str, Any]]], rows: Iterable[Sequence[Any]]) -> "Table":

@@ -28,8 +28,9 @@ SHOWN = 50
 @click.argument("sources", nargs=-1)
 @answering
 def verify(sources: tuple[str, ...]) -> Answer:
-    """Read SOURCES (default: all) in full, beside the warehouse, and tell what differs: missing, stale, doubled, not
-    noticed as deleted. What was said since the last run is missing too, so run `earshot sync` first.
+    """Read SOURCES (default: all) in full, beside the warehouse, and tell what differs: missing, stale, in
+    another state, doubled, not noticed as deleted; and which commands mend it. What was said since the last run is
+    missing too, so run `earshot sync` first.
 
     \b
     Exit codes: 0 nothing differs, 1 something does, 3 some of it could not be read.
@@ -45,9 +46,13 @@ def verify(sources: tuple[str, ...]) -> Answer:
     settings, config = load(Path.cwd())
     with _quiet():
         verdict = compare(real(place), configured(settings, config, sources), Options(keep_payloads=False))
+    mended_by = {key: each.command for each in verdict.mends for key in each.event_keys}
     data = {
         "utterances": verdict.read, "requests": verdict.requests,
-        "differences": [asdict(each) for each in verdict.differences],
+        "differences": [
+            {**asdict(each), "mended_by": mended_by.get(each.event_key)} for each in verdict.differences
+        ],
+        "mended_by": [each.command for each in verdict.mends],
         "problems": [
             {"source": source, "scope": each.scope, "surface": each.surface, "code": each.code, "message": each.message}
             for source, each in verdict.problems
@@ -80,6 +85,9 @@ def show(console: "Console", verdict: "Verdict") -> None:
         )
         console.print()
         console.print(table(["", "where", "kind", ("", {"overflow": "fold", "no_wrap": False})], rows))
+        console.print("\nWhat mends it:")
+        for mend in verdict.mends:
+            console.print(f"  {line(mend.command)}", soft_wrap=True, markup=False, highlight=False)
     for source, problem in verdict.problems:
         where = f"{line(source)} {line(problem.scope)} {line(problem.surface)}"
         console.print(hanging("  ! ", f"{where}: {line(problem.message)}"))

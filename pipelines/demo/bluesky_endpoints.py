@@ -51,7 +51,7 @@ def posts(app: "BlueskyApp", request: Request) -> Json:
 
 def profile(app: "BlueskyApp", request: Request) -> Json:
     account = app.world.found(asked.actor(request))
-    if account is None or account.status == "deleted":
+    if account is None or account.status in {"hidden", "deleted"}:
         raise refused(NOT_FOUND)
     if account.status in {"suspended", "takendown"}:
         raise refused("Account has been suspended", "AccountTakedown")

@@ -74,11 +74,11 @@ def _no_replies(account: Account, item: Item) -> bool:
     return not isinstance(item, Post) or item.parent is None
 
 
-def _with(kind: str) -> Filter:
+def _with(*asked: str) -> Filter:
     def wanted(account: Account, item: Item) -> bool:
         embed: Any = item.post.record.get("embed", {})
         kinds = {embed.get("$type"), embed.get("media", {}).get("$type")}
-        return isinstance(item, Post) and f"app.bsky.embed.{kind}" in kinds
+        return isinstance(item, Post) and bool(kinds & {f"app.bsky.embed.{kind}" for kind in asked})
 
     return wanted
 
@@ -90,7 +90,7 @@ def _author_threads(account: Account, item: Item) -> bool:
 FILTERS: dict[str, Filter] = {
     "posts_with_replies": _any,
     "posts_no_replies": _no_replies,
-    "posts_with_media": _with("images"),
+    "posts_with_media": _with("images", "gallery"),
     "posts_with_video": _with("video"),
     "posts_and_author_threads": _author_threads,
 }

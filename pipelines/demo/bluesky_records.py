@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pipelines.demo.bluesky_names import Json, cid_of
-from pipelines.demo.bluesky_state import Card, Content, Image, Post
+from pipelines.demo.bluesky_state import Card, Content, Image, Post, Shared
 
 FACET = re.compile(r"(?P<link>https?://[^\s<>\"]*[\w/#=])|(?<!\w)(?:@(?P<mention>[\w-]+(?:\.[\w-]+)+)|#(?P<tag>\w+))")
 RAW, JPEG = 0x55, "image/jpeg"
+MOST_IMAGES = 4  # beyond that clients write a gallery
 
 
 def facets(text: str, shown: Mapping[str, str], did_of: Callable[[str], str | None]) -> list[Json]:
@@ -39,10 +40,13 @@ def facets(text: str, shown: Mapping[str, str], did_of: Callable[[str], str | No
     ]
 
 
-def embed(images: Sequence[Image], card: Card | None, quote: Post | None) -> Json | None:
-    """A record takes one embed; a quote with a picture or a card is one of its own kind."""
+def embed(images: Sequence[Image], card: Card | None, quote: Post | Shared | None) -> Json | None:
+    """A record takes one embed; a quote with a picture or a card is one of its own kind, and so are many pictures."""
     media: Json | None = None
-    if images:
+    if len(images) > MOST_IMAGES:
+        items = [{"$type": "app.bsky.embed.gallery#image"} | _image(image) for image in images]
+        media = {"$type": "app.bsky.embed.gallery", "items": items}
+    elif images:
         media = {"$type": "app.bsky.embed.images", "images": [_image(image) for image in images]}
     elif card:
         external = {"uri": card.uri, "title": card.title, "description": card.description}
@@ -59,8 +63,8 @@ def video(alt: str = "") -> Json:
     return {"$type": "app.bsky.embed.video", "video": blob(f"video {alt}", "video/mp4")} | told
 
 
-def reference(post: Post) -> Json:
-    return {"cid": post.cid, "uri": post.uri}
+def reference(embedded: Post | Shared) -> Json:
+    return {"cid": embedded.cid, "uri": embedded.uri}
 
 
 def blob(what: str, mime: str) -> Json:

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
-from pipelines.demo.bluesky_names import Json, iso
-from pipelines.demo.bluesky_state import Account, Item, Post, Repost
+from pipelines.demo.bluesky_names import Json, cid_of, iso
+from pipelines.demo.bluesky_state import Account, Item, Post, Repost, Shared
 
 CDN = "https://cdn.bsky.app/img"
 DEFS = "app.bsky.feed.defs"
+THREADGATE = "app.bsky.feed.threadgate"
+CURATED = "app.bsky.graph.defs#curatelist"
 MODERATION = "did:plc:ar7c4by46qjdydhdevvrndac"
 
 
@@ -44,15 +46,19 @@ def post(shown: Post) -> Json:
     row: Json = {"uri": shown.uri, "cid": shown.cid, "author": basic(shown.author), "record": shown.record}
     if view := _embed(shown, shown.record.get("embed")):
         row["embed"] = view
-    return row | {
-        "bookmarkCount": 0,
-        "replyCount": shown.replies,
-        "repostCount": len(shown.reposts),
-        "likeCount": 0,
-        "quoteCount": shown.quotes,
-        "indexedAt": iso(shown.indexed_at),
-        "labels": _labels(shown),
-    }
+    return (
+        row
+        | {
+            "bookmarkCount": 0,
+            "replyCount": shown.replies,
+            "repostCount": len(shown.reposts),
+            "likeCount": 0,
+            "quoteCount": shown.quotes,
+            "indexedAt": iso(shown.indexed_at),
+            "labels": _labels(shown),
+        }
+        | ({} if shown.gate is None else {"threadgate": _gate(shown, shown.gate)})
+    )
 
 
 def feed_item(item: Item, is_pin: bool = False) -> Json:
@@ -63,21 +69,31 @@ def feed_item(item: Item, is_pin: bool = False) -> Json:
         row["reason"] = {
             "$type": f"{DEFS}#reasonRepost",
             "by": basic(item.author),
-            "uri": item.uri,
-            "cid": item.cid,
+            **({"uri": item.uri, "cid": item.cid} if item.is_named else {}),
             "indexedAt": iso(item.indexed_at),
         }
     elif is_pin:
         row["reason"] = {"$type": f"{DEFS}#reasonPin"}
     if shown.parent and shown.root and not isinstance(item, Repost):
-        row["reply"] = {"root": _thread_post(shown.root), "parent": _thread_post(shown.parent)}
+        by = shown.author
+        row["reply"] = {"root": _thread_post(shown.root, by), "parent": _thread_post(shown.parent, by)}
     return row
 
 
-def _thread_post(shown: Post) -> Json:
+def _thread_post(shown: Post, by: Account) -> Json:
+    """What a reply of `by` answers."""
     if not shown.is_shown:
         return {"$type": f"{DEFS}#notFoundPost", "uri": shown.uri, "notFound": True}
+    if by.did in shown.author.blocks or shown.author.did in by.blocks:
+        return {"$type": f"{DEFS}#blockedPost", "uri": shown.uri, "blocked": True, "author": {"did": shown.author.did}}
     return {"$type": f"{DEFS}#postView"} | post(shown)
+
+
+def _gate(shown: Post, rules: tuple[str, ...]) -> Json:
+    record: Json = {"$type": THREADGATE, "post": shown.uri, "createdAt": iso(shown.indexed_at)}
+    record |= {"allow": [{"$type": f"{THREADGATE}#{rule}"} for rule in rules]}
+    uri = f"at://{shown.author.did}/{THREADGATE}/{shown.rkey}"
+    return {"uri": uri, "cid": cid_of(record), "record": record, "lists": []}
 
 
 def _labels(shown: Post) -> list[Json]:
@@ -104,6 +120,17 @@ def _images(shown: Post, embed: Json, depth: int) -> Json:
     return {"$type": "app.bsky.embed.images#view", "images": rows}
 
 
+def _gallery(shown: Post, embed: Json, depth: int) -> Json:
+    """As pictures of old, but every item has a kind, and `thumb` another name."""
+    items = []
+    for item in embed["items"]:
+        path = f"{shown.author.did}/{item['image']['ref']['$link']}@jpeg"
+        urls = {"thumbnail": f"{CDN}/feed_thumbnail/plain/{path}", "fullsize": f"{CDN}/feed_fullsize/plain/{path}"}
+        told = {"alt": item["alt"], "aspectRatio": item["aspectRatio"]}
+        items.append({"$type": "app.bsky.embed.gallery#viewImage"} | urls | told)
+    return {"$type": "app.bsky.embed.gallery#view", "items": items}
+
+
 def _external(shown: Post, embed: Json, depth: int) -> Json:
     return {"$type": "app.bsky.embed.external#view", "external": embed["external"]}
 
@@ -119,7 +146,9 @@ def _record(shown: Post, embed: Json, depth: int) -> Json:
     """A quote of a quote is told without its own: views end after two."""
     quoted = shown.quoted
     view: Json
-    if quoted is None or not quoted.is_shown:
+    if shown.shared:
+        view = _shared(shown.shared)
+    elif quoted is None or not quoted.is_shown:
         uri = embed["record"]["uri"]
         view = {"$type": "app.bsky.embed.record#viewNotFound", "uri": uri, "notFound": True}
     else:
@@ -133,6 +162,21 @@ def _record(shown: Post, embed: Json, depth: int) -> Json:
     return {"$type": "app.bsky.embed.record#view", "record": view}
 
 
+def _shared(shared: Shared) -> Json:
+    """What is no post has a view of its own kind."""
+    row: Json = {"uri": shared.uri, "cid": shared.cid, "creator": basic(shared.owner), "indexedAt": iso(shared.at)}
+    if shared.kind == "starter pack":
+        record = {"$type": "app.bsky.graph.starterpack", "name": shared.name, "list": f"{shared.uri}-list"}
+        return {"$type": "app.bsky.graph.defs#starterPackViewBasic", "record": record} | row
+    if shared.kind == "list":
+        return {"$type": "app.bsky.graph.defs#listView", "name": shared.name, "purpose": CURATED} | row
+    if shared.kind == "feed":
+        return {"$type": f"{DEFS}#generatorView", "did": f"did:web:feeds.example#{shared.rkey}"} | row | {
+            "displayName": shared.name
+        }  # fmt: skip
+    return {"$type": "app.bsky.labeler.defs#labelerView"} | row
+
+
 def _record_with_media(shown: Post, embed: Json, depth: int) -> Json:
     media = _embed(shown, embed["media"], depth)
     record = {"record": _record(shown, embed["record"], depth)["record"]}
@@ -141,6 +185,7 @@ def _record_with_media(shown: Post, embed: Json, depth: int) -> Json:
 
 VIEWS: dict[str, Callable[[Post, Json, int], Json]] = {
     "app.bsky.embed.images": _images,
+    "app.bsky.embed.gallery": _gallery,
     "app.bsky.embed.external": _external,
     "app.bsky.embed.video": _video,
     "app.bsky.embed.record": _record,

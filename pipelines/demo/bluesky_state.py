@@ -8,7 +8,13 @@ from pendulum import DateTime
 
 from pipelines.demo.bluesky_names import Json
 
-Status = Literal["active", "deactivated", "suspended", "takendown", "deleted"]
+# "hidden": the AppView has lost sight of it for a while, and says of it what it says of one that is deleted
+Status = Literal["active", "deactivated", "suspended", "takendown", "hidden", "deleted"]
+ShareKind = Literal["starter pack", "list", "feed", "labeler"]
+COLLECTIONS: dict[ShareKind, str] = {
+    "starter pack": "app.bsky.graph.starterpack", "list": "app.bsky.graph.list", "feed": "app.bsky.feed.generator",
+    "labeler": "app.bsky.labeler.service",
+}  # fmt: skip
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 
 
@@ -27,6 +33,7 @@ class Account:
     reposts: "dict[str, Repost]" = field(default_factory=dict)
     feed: "Feed" = field(default_factory=lambda: Feed())
     posts_count: int = 0  # as the AppView counts
+    blocks: set[str] = field(default_factory=set)  # DIDs
 
     @property
     def is_active(self) -> bool:
@@ -61,6 +68,22 @@ class Content:
     quote: str | None = None  # uri
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Something else than a post that a post can embed."""
+
+    owner: Account
+    kind: ShareKind
+    rkey: str
+    cid: str
+    name: str
+    at: DateTime
+
+    @property
+    def uri(self) -> str:
+        return f"at://{self.owner.did}/{COLLECTIONS[self.kind]}/{self.rkey}"
+
+
 @dataclass(eq=False, slots=True)
 class Post:
     author: Account
@@ -73,12 +96,14 @@ class Post:
     parent: "Post | None" = None
     root: "Post | None" = None
     quoted: "Post | None" = None
+    shared: Shared | None = None
     labels: set[str] = field(default_factory=set)  # by a moderator
     reposts: "list[Repost]" = field(default_factory=list)
     replies: int = 0
     quotes: int = 0
     is_deleted: bool = False
     is_indexed: bool = True  # False: only the PDS has it
+    gate: tuple[str, ...] | None = None  # rules of who may answer
 
     @property
     def uri(self) -> str:
@@ -106,6 +131,7 @@ class Repost:
     post: Post
     indexed_at: DateTime
     sort_at: int
+    is_named: bool = True  # False: feeds do not tell which record it is
 
     @property
     def uri(self) -> str:

@@ -22,7 +22,7 @@ class Truth:
     accounts: dict[str, Fact] = field(default_factory=dict)
     posts: dict[str, Fact] = field(default_factory=dict)
     reposts: dict[str, Fact] = field(default_factory=dict)
-    feeds: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # (item's uri, post's cid)
+    feeds: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # (which item, post's cid)
 
 
 def tell(world: "BlueskyWorld") -> Truth:
@@ -36,7 +36,7 @@ def tell(world: "BlueskyWorld") -> Truth:
         for repost in account.reposts.values():
             truth.reposts[repost.uri] = repost_fact(repost)
         truth.feeds[account.did] = [
-            (item.uri, item.post.cid) for item in account.feed.newest_first() if _is_shown_to_all(item)
+            (_which(item), item.post.cid) for item in account.feed.newest_first() if _is_shown_to_all(item)
         ]
     return truth
 
@@ -65,6 +65,7 @@ def post_fact(post: Post) -> Fact:
         "parent": post.parent.uri if post.parent else None,
         "root": post.root.uri if post.root else None,
         "quote": post.content.quote,
+        "shares": post.shared.uri if post.shared else None,
         "links": list(post.content.links),
         "mentions": list(post.content.mentions),
         "tags": list(post.content.tags),
@@ -81,8 +82,15 @@ def repost_fact(repost: Repost) -> Fact:
         "post": repost.post.uri,
         "created": repost.record.get("createdAt"),
         "indexed_at": iso(repost.indexed_at),
+        "is_named": repost.is_named,
         "is_shown": repost.post.is_shown,  # not while the post is gone, or its author away
     }
+
+
+def _which(item: Item) -> str:
+    """Its uri; of a repost that feeds do not name: what was passed on, and when."""
+    is_named = isinstance(item, Post) or item.is_named
+    return item.uri if is_named else f"{item.post.uri} at {iso(item.indexed_at)}"
 
 
 def _is_shown_to_all(item: Item) -> bool:

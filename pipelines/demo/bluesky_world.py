@@ -9,115 +9,29 @@ from typing import Any, Literal
 from pendulum import DateTime
 
 from pipelines.demo import bluesky_fill, bluesky_records, bluesky_truth
-from pipelines.demo.bluesky_names import (
-    INVALID_HANDLE,
-    Json,
-    cid_of,
-    claimed_milliseconds,
-    did_of,
-    is_handle,
-    iso,
-    milliseconds,
-    tid,
-)
-from pipelines.demo.bluesky_state import POST, REPOST, Account, Card, Image, Post, Repost, Status, Version
+from pipelines.demo.bluesky_names import Json, cid_of, claimed_milliseconds, iso, milliseconds, tid
+from pipelines.demo.bluesky_people import People, Who
+from pipelines.demo.bluesky_state import POST, REPOST, Account, Card, Image, Post, Repost, Shared, ShareKind, Version
 from pipelines.demo.bluesky_truth import Truth
 
-HOSTS = ("amanita.us-east.host.bsky.network", "morel.us-east.host.bsky.network")
 NOW: Literal["now"] = "now"  # what an honest client claims
-Who = Account | str
 
 
-class BlueskyWorld:
+class BlueskyWorld(People):
     def __init__(self, now: DateTime) -> None:
-        self.now = now
-        self.accounts: dict[str, Account] = {}  # by DID
-        self.handles: dict[str, Account] = {}  # who holds a handle now
-        self.hosts: set[str] = set()  # where records are kept
+        super().__init__(now)
         self.posts: dict[str, Post] = {}  # by uri, deleted ones too
-        self.history: list[Version] = []
-        self.revision = 0  # grows with every change that an answer could show
         # where a `createdAt` that nobody can read puts a post: "epoch" as the open AppView does, or its arrival
         self.unreadable_dates: Literal["epoch", "arrival"] = "epoch"
         self._last_key = 0
 
-    @property
-    def now(self) -> DateTime:
-        return self._now
-
-    @now.setter
-    def now(self, value: DateTime) -> None:
-        self._now = value.in_timezone("UTC")
-
-    def advance(self, seconds: float = 0) -> None:
-        self.now = self._now.add(seconds=seconds)
-
-    # Accounts
-
-    def account(
-        self, handle: str, name: str = "", about: str = "", pds: str = "", labels: Sequence[str] = ()
-    ) -> Account:
-        """Who holds the handle; a new account where nobody does. `labels`: what they say about themselves."""
-        handle = handle.lower()
-        if handle not in self.handles:
-            number = len(self.accounts)
-            new = Account(did_of(number), handle, name, about, pds or HOSTS[number % 2], self.now, set(labels))
-            self.accounts[new.did] = self.handles[handle] = new
-            self.hosts.add(new.pds)
-            self._account_changed(new)
-        return self.handles[handle]
-
-    def found(self, actor: Who) -> Account | None:
-        """By DID or by the handle of now."""
-        if isinstance(actor, Account):
-            return actor
-        return self.accounts.get(actor) if actor.startswith("did:") else self.handles.get(actor.lower())
-
-    def rename(self, who: Who, handle: str) -> None:
-        """The old handle is free. A handle that is somebody's moves here, and they are left with none that is valid."""
-        account, handle = self._known(who), handle.lower()
-        assert is_handle(handle)
-        if (loser := self.handles.get(handle)) and loser is not account:
-            loser.handle = INVALID_HANDLE
-            self._account_changed(loser)
-        if self.handles.get(account.handle) is account:
-            del self.handles[account.handle]
-        account.handle = handle
-        self.handles[handle] = account
-        self._account_changed(account)
-
-    def deactivate(self, who: Who) -> None:
-        self._set(who, "deactivated")
-
-    def reactivate(self, who: Who) -> None:
-        """Back from any absence but deletion, with all that was there before."""
-        self._set(who, "active")
-
-    def suspend(self, who: Who) -> None:
-        self._set(who, "suspended")
-
-    def take_down(self, who: Who) -> None:
-        self._set(who, "takendown")
-
-    def delete_account(self, who: Who) -> None:
-        """For good; the handle is free for somebody else."""
-        account = self._known(who)
-        self._set(account, "deleted")
-        if self.handles.get(account.handle) is account:
-            del self.handles[account.handle]
-
-    def label_account(self, who: Who, *labels: str) -> None:
-        account = self._known(who)
-        account.labels = set(labels)
-        self._account_changed(account)
+    # Posts
 
     def pin(self, post: Post | None, who: Who | None = None) -> None:
         """None unpins, of `who`."""
         account = post.author if post else self._known(who or "")
         account.pinned = post
         self.revision += 1
-
-    # Posts
 
     def post(
         self,
@@ -129,6 +43,7 @@ class BlueskyWorld:
         images: Sequence[Image] = (),
         card: Card | None = None,
         quote: Post | None = None,
+        shares: Shared | None = None,
         reply_to: Post | None = None,
         shown: Mapping[str, str] | None = None,
         embed: Json | None = None,
@@ -147,7 +62,7 @@ class BlueskyWorld:
         if created is not None:
             claim = self.now if created == NOW else created
             record["createdAt"] = claim if isinstance(claim, str) else iso(claim)
-        if made := embed or bluesky_records.embed(images, card, quote):
+        if made := embed or bluesky_records.embed(images, card, quote or shares):
             record["embed"] = made
         if found := bluesky_records.facets(text, shown or {}, self._did_named):
             record["facets"] = found
@@ -166,7 +81,18 @@ class BlueskyWorld:
         content = bluesky_records.content(record, images, card, quote)
         key = rkey or self._next_key()
         post = Post(
-            author, key, cid_of([key, record]), record, content, self.now, 0, reply_to, root, quote, is_indexed=indexed
+            author,
+            key,
+            cid_of([key, record]),
+            record,
+            content,
+            self.now,
+            0,
+            reply_to,
+            root,
+            quote,
+            shares,
+            is_indexed=indexed,
         )
         assert post.uri not in self.posts, "a record key is used once"
         post.sort_at = self._sorted_at(record.get("createdAt"))
@@ -183,8 +109,10 @@ class BlueskyWorld:
     def quote(self, who: Who, of: Post, text: str, **more: Any) -> Post:
         return self.post(who, text, quote=of, **more)
 
-    def repost(self, who: Who, post: Post, created: DateTime | str | None = NOW) -> Repost:
-        """The same post may be reposted again, even by its author: each is a record of its own."""
+    def repost(self, who: Who, post: Post, created: DateTime | str | None = NOW, *, is_named: bool = True) -> Repost:
+        """The same post may be reposted again, even by its author: each is a record of its own. Not `is_named`: the
+        AppView's feeds tell who and when, as production's long did, but not which record it is.
+        """
         author = self._known(who)
         claim = self.now if created == NOW else created
         record: Json = {"$type": REPOST, "subject": bluesky_records.reference(post)}
@@ -192,7 +120,14 @@ class BlueskyWorld:
             record["createdAt"] = claim if isinstance(claim, str) else iso(claim)
         rkey = self._next_key()
         made = Repost(
-            author, rkey, cid_of([rkey, record]), record, post, self.now, self._sorted_at(record.get("createdAt"))
+            author,
+            rkey,
+            cid_of([rkey, record]),
+            record,
+            post,
+            self.now,
+            self._sorted_at(record.get("createdAt")),
+            is_named,
         )
         author.reposts[rkey] = made
         if not post.is_deleted:
@@ -247,6 +182,16 @@ class BlueskyWorld:
         post.labels = set(labels)
         self.revision += 1
 
+    def share(self, who: Who, kind: ShareKind, name: str) -> Shared:
+        """A record that is no post and can be embedded in one: a starter pack, a list, a feed, a labeler."""
+        owner, key = self._known(who), "self" if kind == "labeler" else self._next_key()
+        return Shared(owner, kind, key, cid_of([key, name]), name, self.now)
+
+    def gate(self, post: Post, *rules: str) -> None:
+        """Who may answer: e.g. `mentionRule`, `followingRule`; nobody, without any. Shown with the post."""
+        post.gate = rules
+        self.revision += 1
+
     # Everything
 
     def truth(self) -> Truth:
@@ -255,25 +200,6 @@ class BlueskyWorld:
     def fill(self, accounts: int = 342, posts: int = 50, days: int = 60) -> list[Account]:
         """Past activity in bulk; see `bluesky_fill`."""
         return bluesky_fill.fill(self, accounts, posts, days)
-
-    def _known(self, who: Who) -> Account:
-        account = self.found(who)
-        assert account, f"nobody is called {who}"
-        return account
-
-    def _did_named(self, handle: str) -> str | None:
-        account = self.handles.get(handle.lower())
-        return account.did if account else None
-
-    def _set(self, who: Who, status: Status) -> None:
-        account = self._known(who)
-        assert account.status != "deleted", "nobody comes back from that"
-        account.status = status
-        self._account_changed(account)
-
-    def _account_changed(self, account: Account) -> None:
-        self.history.append(Version("account", account.did, "", f"{account.handle} {account.status}", self.now))
-        self.revision += 1
 
     def _told(self, post: Post) -> Post:
         self.history.append(Version("post", post.uri, post.cid, post.text, self.now))

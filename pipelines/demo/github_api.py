@@ -140,13 +140,13 @@ class Ask:
         if number in self.repo.deleted_numbers:
             raise Refused(refusal(410, "This issue was deleted", "rest/issues/issues#get-an-issue"))
         issue = self.repo.numbered(number)
-        if issue is None:
+        if issue is None or self.repo.is_hidden(number):
             raise not_found()
         return issue
 
     def pull(self, number: int) -> Issue:
         issue = self.repo.numbered(number)
-        if issue is None or issue.pull is None:
+        if issue is None or issue.pull is None or self.repo.is_hidden(number):
             raise not_found()
         return issue
 
@@ -179,7 +179,7 @@ def issues(ask: Ask) -> Response:
     sort = ask.choice("sort", {"created", "updated", "comments"}, "created")
     descending = ask.choice("direction", {"asc", "desc"}, "desc") == "desc"
     order = _issue_order(ask.repo, sort, state, "issues")
-    kept = updated_since(list(order.rows), since, sort == "updated")
+    kept = updated_since(list(filter(ask.repo.is_told, order.rows)), since, sort == "updated")
     cut = cursor_cut(Order(kept, order.key, descending), ask.request, ask.app.switches, ask.app.access.deep_issues)
     return ask.page(rows.issue_json, cut)
 
@@ -191,7 +191,8 @@ def pulls(ask: Ask) -> Response:
     default = "desc" if sort == "created" else "asc"
     descending = ask.choice("direction", {"asc", "desc"}, default) == "desc"
     order = _issue_order(ask.repo, sort, state, "pulls")
-    return ask.numbered(rows.pull_json, Order(order.rows, order.key, descending))
+    told = list(filter(ask.repo.is_told, order.rows))
+    return ask.numbered(rows.pull_json, Order(told, order.key, descending))
 
 
 def comments(ask: Ask) -> Response:
@@ -232,6 +233,13 @@ def pull_reviews(ask: Ask, number: int) -> Response:
     return ask.numbered(rows.review_json, Order(shown, by_id))
 
 
+def one_review(ask: Ask, number: int, review_id: int) -> Response:
+    ask.pull(number)
+    row = ask.repo.reviews.rows.get(review_id)
+    is_ours = row and row.number == number and (row.state != "PENDING" or row.author.login == ask.visitor.login)
+    return _one(ask, row if is_ours else None, rows.review_json)
+
+
 def one_comment(ask: Ask, comment_id: int) -> Response:
     return _one(ask, ask.repo.comments.rows.get(comment_id), rows.comment_json)
 
@@ -241,7 +249,7 @@ def one_review_comment(ask: Ask, comment_id: int) -> Response:
 
 
 def _one(ask: Ask, row: Row | None, shape: Shape) -> Response:
-    if row is None:
+    if row is None or ask.repo.is_hidden(row.number):
         raise not_found()
     return Response(200, ask.app.encoded(shape, ask.place, row))
 
@@ -250,7 +258,8 @@ def _comments(ask: Ask, shape: Shape, ordered: Callable[[str], list[Any]]) -> Re
     """Without `sort` these lists ascend by id, and `direction` is ignored."""
     sort = ask.choice("sort", {"created", "updated"}, "created") if "sort" in ask.request.query else "id"
     descending = sort != "id" and ask.choice("direction", {"asc", "desc"}, "desc") == "desc"
-    kept = updated_since(ordered(sort), since_of(ask.request, "IssueComment"), sort == "updated")
+    told = list(filter(ask.repo.is_told, ordered(sort)))
+    kept = updated_since(told, since_of(ask.request, "IssueComment"), sort == "updated")
     return ask.numbered(shape, Order(kept, ORDERS[sort], descending))
 
 
@@ -293,3 +302,4 @@ ENDPOINTS.add("GET", "/pulls/{number:int}", one_pull)
 ENDPOINTS.add("GET", "/pulls/{number:int}/comments", pull_comments)
 ENDPOINTS.add("POST", "/pulls/{number:int}/comments/{comment_id:int}/replies", post_reply)
 ENDPOINTS.add("GET", "/pulls/{number:int}/reviews", pull_reviews)
+ENDPOINTS.add("GET", "/pulls/{number:int}/reviews/{review_id:int}", one_review)

@@ -15,6 +15,7 @@ class Repo:
         self.id = repo_id
         self.full_name = full_name
         self.private = private
+        self.members: set[str] = set()  # of the organisation that it belongs to
         self.created_at = world.second
         self.revision = 0
         self.issues: Shelf[Issue] = Shelf()
@@ -107,6 +108,20 @@ class Repo:
         del self._numbers[number]
         self._say("issue", self.issues.take(issue.id), is_deleted=True)
         self.deleted_numbers.add(number)
+
+    def hide(self, number: int, seconds: float, *, listed: bool = True) -> None:
+        """It and all that hangs on it answer 404 for a while, and then as before. Nothing of it moves."""
+        issue = self._numbers[number]
+        issue.hidden_until, issue.is_listed = self.world.now.add(seconds=seconds), listed
+
+    def is_hidden(self, number: int) -> bool:
+        issue = self._numbers.get(number)
+        return bool(issue and issue.hidden_until and self.world.now < issue.hidden_until)
+
+    def is_told(self, row: Issue | Comment | ReviewComment | Review) -> bool:
+        """By lists, with all that hangs on it."""
+        issue = self._numbers.get(row.number)
+        return issue is None or issue.is_listed or not self.is_hidden(row.number)
 
     # Conversation
 

@@ -37,7 +37,9 @@ class Place:
     def association(self, user: User) -> str:
         if user.is_deleted:
             return "NONE"
-        return "OWNER" if user.login == self.repo.full_name.split("/")[0] else "CONTRIBUTOR"
+        if user.login == self.repo.full_name.split("/")[0]:
+            return "OWNER"
+        return "MEMBER" if user.login in self.repo.members else "CONTRIBUTOR"
 
 
 def stamp(instant: DateTime | None) -> str | None:

@@ -49,6 +49,8 @@ class Issue:
     state_reason: str | None = None
     closed_at: DateTime | None = None
     revision: int = 0  # grows with every change that an answer could show
+    hidden_until: DateTime | None = None  # a permission flaps: by itself it answers 404 till then
+    is_listed: bool = True  # all the same, as if lists were told by another replica
 
 
 @dataclass(eq=False, slots=True)

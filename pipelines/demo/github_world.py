@@ -77,13 +77,18 @@ class GitHubWorld:
     def truth(self) -> Truth:
         truth = Truth()
         for repo in self.repos.values():
-            for issue in repo.issues.rows.values():
+            told = repo.is_told
+            for issue in filter(told, repo.issues.rows.values()):
                 table = truth.pull_requests if issue.pull else truth.issues
                 fact = issue_fact(repo.id, issue, repo.comments.count(issue.number))
                 table[fact["id"]] = fact
-            truth.issue_comments.update({row.id: row_fact(repo.id, row) for row in repo.comments.rows.values()})
-            truth.review_comments.update({row.id: row_fact(repo.id, row) for row in repo.review_comments.rows.values()})
-            truth.reviews.update({row.id: row_fact(repo.id, row) for row in repo.reviews.rows.values()})
+            truth.issue_comments.update(
+                {row.id: row_fact(repo.id, row) for row in filter(told, repo.comments.rows.values())}
+            )
+            truth.review_comments.update(
+                {row.id: row_fact(repo.id, row) for row in filter(told, repo.review_comments.rows.values())}
+            )
+            truth.reviews.update({row.id: row_fact(repo.id, row) for row in filter(told, repo.reviews.rows.values())})
         return truth
 
     def fill(

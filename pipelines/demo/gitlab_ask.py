@@ -39,13 +39,13 @@ class Ask:
         if kind == "merge_requests":
             return self.merge_request(iid)
         issue = self.project.issues.get(iid)
-        if issue is None or not self.reader.may_read(issue):
+        if issue is None or not self.reader.may_read(issue) or self.project.is_hidden(issue):
             raise not_found()
         return issue
 
     def merge_request(self, iid: int) -> MergeRequest:
         mr = self.project.merge_requests.get(iid)
-        if mr is None:
+        if mr is None or self.project.is_hidden(mr):
             raise not_found()
         return mr
 

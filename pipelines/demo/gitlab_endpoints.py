@@ -198,6 +198,7 @@ def _listed_parents(ask: Ask, kind: str, states: set[str]) -> list[Issuable]:
         row
         for row in filtered(ordered, request)
         if state in (row.state, "all")
+        and ask.project.is_told(row)
         and (not isinstance(row, Issue) or ask.reader.may_read(row))
         and _concerns(ask, row, scope)
     ]

@@ -130,6 +130,17 @@ class Project(Conversation):
         del shelf[parent.iid]
         self._orders.clear()
 
+    def hide(self, parent: Issuable, seconds: float, *, listed: bool = True) -> None:
+        """It and all that hangs on it answer 404 for a while, and then as before. Nothing of it moves."""
+        parent.hidden_until, parent.is_listed = self.world.now.add(seconds=seconds), listed
+
+    def is_hidden(self, parent: Issuable) -> bool:
+        return parent.hidden_until is not None and self.world.now < parent.hidden_until
+
+    def is_told(self, parent: Issuable) -> bool:
+        """By lists."""
+        return parent.is_listed or not self.is_hidden(parent)
+
     # Edits: all of them move `updated_at`, unless the world is told otherwise
 
     def edit(self, parent: Issuable, by: str, title: str | None = None, description: str | None = None) -> None:

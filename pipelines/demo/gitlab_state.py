@@ -180,6 +180,8 @@ class Issuable:
     events: list[Event] = field(default_factory=list)
     user_notes_count: int = 0  # everybody's, internal ones too, whoever asks
     revision: int = 0  # grows with every change that an answer could show
+    hidden_until: DateTime | None = None  # a permission flaps: by itself it answers 404 till then
+    is_listed: bool = True  # all the same, as if lists were told by another replica
 
     @property
     def threads(self) -> list[Discussion]:

@@ -48,12 +48,12 @@ def tell(truth: Truth, project: Project, reader: Reader) -> None:
     """One project, as far as the reader may see it."""
     if not reader.may_enter:
         return
-    for mr in project.merge_requests.values():
+    for mr in filter(project.is_told, project.merge_requests.values()):
         truth.merge_requests[mr.id] = merge_request_fact(mr)
         truth.diffs[mr.id] = [diff_fact(diff) for diff in mr.diffs]
         truth.closes[mr.id] = [issue.iid for issue in project.closes(mr) if reader.may_read(issue)]
         _tell_what_hangs_on(truth, mr, reader)
-    for issue in filter(reader.may_read, project.issues.values()):
+    for issue in filter(project.is_told, filter(reader.may_read, project.issues.values())):
         truth.issues[issue.id] = issuable_fact(issue) | {"is_confidential": issue.is_confidential}
         _tell_what_hangs_on(truth, issue, reader)
 

@@ -32,7 +32,7 @@ NOW = pendulum.datetime(2025, 6, 2, 9)
 AMOUNTS = {
     "github": {"pulls": 300, "issues": 0, "comments": 6000, "review-comments": 3000, "reviews": 0},
     "gitlab": {"merge-requests": 500, "issues": 0, "discussions": 10, "notes": 3},
-    "bluesky": {"accounts": 342, "posts": 50},
+    "bluesky": {"accounts": 342, "posts": 50, "days": 60},
 }
 
 
@@ -158,7 +158,7 @@ def main() -> None:
         parser.add_argument(
             f"--{kind}",
             type=int,
-            help="how many; of notes per discussion, of those per merge request, of posts per account",
+            help="how many; of notes per discussion, of those per merge request, of posts per account, in so many days",
         )
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     options = parser.parse_args()

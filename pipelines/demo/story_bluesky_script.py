@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pipelines.demo.bluesky_state import Account, Post
+from pipelines.demo.story_clock import on_day
 from pipelines.demo.story_script import Line, Scene, Thread, prose
 
 __all__ = ["Talk", "delete", "edit", "happen", "pin", "quote", "reply", "repost", "say", "unrepost"]
@@ -29,8 +30,14 @@ class Talk(Thread):
     scene = Stage
 
 
-def say(when: str, who: str, text: str, name: str = "", **more: Any) -> Line:
-    return _line(when, lambda s: s.world.post(s.who(who), prose(text), **more), name)
+def say(when: str, who: str, text: str, name: str = "", created: str = "", **more: Any) -> Line:
+    """`created`: what the author claims, where that is not the time of it."""
+
+    def act(s: Stage) -> Any:
+        claimed = {"created": on_day(created, s.names)} if created else {}
+        return s.world.post(s.who(who), prose(text), **claimed, **more)
+
+    return _line(when, act, name)
 
 
 def reply(when: str, who: str, to: str, text: str, name: str = "", **more: Any) -> Line:

@@ -28,6 +28,7 @@ PEOPLE = {
     "old-otter": "knows Windows; deletes the account in October",
     "seo-rocket-88": "spam",
 }
+MEMBERS = ("maya", "tomasz-w", "ines-r", "haruki", "sanvi")  # of the organisation
 
 
 def prologue() -> list[Beat]:
@@ -35,7 +36,8 @@ def prologue() -> list[Beat]:
 
     def enter(world: Any, names: Names) -> None:
         for repo in (LANTERN, DOCS):
-            names["repo " + repo] = world.add_repo(repo, private=False)
+            made = names["repo " + repo] = world.add_repo(repo, private=False)
+            made.members.update(MEMBERS)
         for login in PEOPLE:
             world.user(login)
         for login in BOTS:

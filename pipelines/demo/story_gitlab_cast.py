@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipelines.demo.story_clock import START, Beat, Names
+from pipelines.demo.story_clock import START, Beat, Names, on_day
 
 __all__ = ["BOTS", "CHARTS", "CI", "CONSOLE", "PEOPLE", "READER", "RENOVATE", "prologue"]
 
@@ -44,6 +44,6 @@ def prologue() -> list[Beat]:
         for username, name in BOTS.items():
             world.user(username, name, bot=True)
         for title, due in (("1.0", "2026-11-02"), ("1.1", "2026-12-14")):
-            names["repo " + CONSOLE].project_milestone(title, due)
+            names["repo " + CONSOLE].project_milestone(title, on_day(due, names))
 
     return [Beat(START, enter)]

@@ -23,7 +23,7 @@ TOPICS = [
     Topic(
         "plan", "08-03 09:05",
         issue(CONSOLE, "noor", "Console 1.0: what it must do", """
-            The console ships with Lantern 1.0, at the beginning of November. Five things, no sixth:
+            The console ships with Lantern 1.0, in ninety days. Five things, no sixth:
 
             - [ ] see all nodes and what each of them is doing
             - [ ] purge, without being able to purge the wrong thing
@@ -66,7 +66,7 @@ TOPICS = [
             /earshot label priority=high
             """),
         edit_opener("1d", "noor", text="""
-            The console ships with Lantern 1.0, at the beginning of November. Five things, no sixth:
+            The console ships with Lantern 1.0, in ninety days. Five things, no sixth:
 
             - [x] see all nodes and what each of them is doing
             - [x] purge, without being able to purge the wrong thing
@@ -228,7 +228,7 @@ TOPICS = [
         say("2h", "benji", "Would `curl …/api/nodes.csv` do? That exists, it is just not linked anywhere."),
         say("1d 1h", "pete-q", "It asks for a token. Where do I get one?"),
         label("20d", "ines-r", "docs"),
-        say("19d", "pete-q", "Still looking for that token. It is nearly November's report.", "token"),
+        say("19d", "pete-q", "Still looking for that token. It is nearly time for the next report.", "token"),
     ),
     Topic(
         "old-safari", "09-02 11:11",

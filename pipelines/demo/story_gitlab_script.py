@@ -2,19 +2,18 @@
 
     Topic("flicker", "08-05 09:12", issue(CONSOLE, "odile", "The graph flickers", "…"), say("3h", "noor", "…"))
 
-A delay that names seconds ("20s") is exact; all others fall on some second of their minute. `name=` keeps a note for
-`reply`, `edit`, `delete` and `resolve`. `#{flicker}` in a text becomes `#3` or `!4`, whatever that topic is.
+`name=` keeps a note for `reply`, `edit`, `delete` and `resolve`. `#{flicker}` in a text becomes `#3` or `!4`, whatever
+that topic is.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
 from pipelines.demo.gitlab_state import FileDiff, Note, Position, Spot
-from pipelines.demo.story_clock import Beat
-from pipelines.demo.story_script import Line, Scene, Thread, delay
+from pipelines.demo.story_script import Line, Scene, Thread
 
 __all__ = [
     "Patch", "Topic", "approve", "ask_review", "assign", "close", "delete", "diff", "edit", "edit_opener", "image",
@@ -85,17 +84,7 @@ class Stage(Scene):
 
 class Topic(Thread):
     scene = Stage
-
-    def beats(self) -> Iterator[Beat]:
-        at = exact = self.begin()
-        for number, line in enumerate(self.lines):
-            at += delay(line.when)
-            salt = crc32(f"{self.name} {number} {line.name}".encode())
-            if "s" in line.when:
-                exact += delay(line.when)
-            else:
-                exact = at.add(seconds=salt % 60, microseconds=salt % 1000 * 1000)
-            yield Beat(exact, self.performer(line))
+    tick = 1000
 
 
 # Openers

@@ -256,7 +256,7 @@ THREADS = [
             - [ ] the access log is safe to read in a terminal
             - [ ] every code sample of the manual works with a keyboard and a screen reader
 
-            Target: the beginning of November 2026.
+            Target: ninety days from now.
             """, "release"),
         say("2h 5m", "maya", "Love the list. Can we keep it at five? Everything else is 1.1."),
         say("1h 20m", "tomasz-w", """
@@ -287,7 +287,7 @@ THREADS = [
             """),
         say("18d", "maya", "The code tabs landed. That was the fifth ✅ Shall we?"),
         say("40m", "ines-r", "After the soak run. Seven green days end on Friday, then I tag.", "tag"),
-        say("6d 20h", "ines-r", "Tagged `v1.0.0-rc.1`. If nothing catches fire by 2 November it becomes 1.0. 🏮"),
+        say("6d 20h", "ines-r", "Tagged `v1.0.0-rc.1`. If nothing catches fire by Monday it becomes 1.0. 🏮"),
         say("3h", "odile", "I will find something."),
     ),
     Thread(

@@ -16,7 +16,7 @@ from zlib import crc32
 import pendulum
 from pendulum import DateTime
 
-from pipelines.demo.story_clock import Beat, Names
+from pipelines.demo.story_clock import Beat, Names, on_day
 
 __all__ = [
     "Hunk", "Line", "Thread", "close", "delete", "delete_note", "delete_opener", "dismiss", "edit", "edit_note",
@@ -62,7 +62,7 @@ class Scene:
         return self.names[f"{self.thread}.{name}"]
 
     def text(self, text: str) -> str:
-        return re.sub(r"#\{([\w-]+)\}", self.reference, prose(text))
+        return re.sub(r"#\{([\w-]+)\}", self.reference, on_day(prose(text), self.names))
 
     def reference(self, match: re.Match[str]) -> str:
         repo, number = self.names[match[1]]
@@ -83,17 +83,23 @@ class Thread:
     """Lines in one issue or pull request, from a date on ("08-05 09:12" of 2026, or an instant)."""
 
     scene: type[Scene] = Scene
+    tick = 0  # microseconds in the smallest step of the service's clock, if it tells parts of seconds
 
     def __init__(self, name: str, at: str | DateTime, *lines: Line) -> None:
         self.name, self.at, self.lines = name, at, lines
 
     def beats(self) -> Iterator[Beat]:
-        at = self.begin()
+        """A delay that names seconds ("20s") is exact, and so is an instant; people do not write on the full minute, so
+        all others fall on some second of theirs, by a fixed hash: every performance is the same."""
+        at = exact = self.begin()
         for number, line in enumerate(self.lines):
             at += delay(line.when)
-            # people do not write on the full minute; a fixed hash keeps every performance the same
-            seconds = crc32(f"{self.name} {number} {line.name}".encode()) % 60
-            yield Beat(at.add(seconds=seconds), self.performer(line))
+            salt = crc32(f"{self.name} {number} {line.name}".encode())
+            if "s" in line.when or (isinstance(self.at, DateTime) and not line.when):
+                exact += delay(line.when)
+            else:
+                exact = at.add(seconds=salt % 60, microseconds=salt % 1000 * self.tick)
+            yield Beat(exact, self.performer(line))
 
     def begin(self) -> DateTime:
         at = self.at if isinstance(self.at, DateTime) else pendulum.parse(f"2026-{self.at.replace(' ', 'T')}:00Z")

@@ -1,11 +1,9 @@
 """The small pull requests of the ninety days: one remark each, around it the routine that every change goes through."""
 
-from pendulum import DateTime
-
 from pipelines.demo.story_cast import CI, DEPENDABOT, DOCS, LANTERN
 from pipelines.demo.story_script import Hunk, Line, Thread, merge, note, pull, push, reply, review, say
 
-__all__ = ["THREADS", "bump", "checks", "nit", "smooth"]
+__all__ = ["THREADS"]
 
 
 def checks(when: str, repo: str, number: int) -> Line:
@@ -37,7 +35,7 @@ def nit(
 
 
 def smooth(
-    number: int, name: str, at: str | DateTime, repo: str, opener: Line, reviewer: str, approval: str
+    number: int, name: str, at: str, repo: str, opener: Line, reviewer: str, approval: str
 ) -> Thread:  # fmt: skip
     """Opened, checked, approved, merged."""
     return Thread(
@@ -49,7 +47,7 @@ def smooth(
 
 
 def bump(
-    number: int, name: str, at: str | DateTime, repo: str, module: str, old: str, new: str,
+    number: int, name: str, at: str, repo: str, module: str, old: str, new: str,
     reviewer: str, approval: str,
 ) -> Thread:  # fmt: skip
     """What dependabot proposes, and what a person says who has read the changelog."""

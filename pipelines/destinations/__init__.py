@@ -33,6 +33,12 @@ class Destination(Protocol):
     def single_flight(self, home: "Home") -> AbstractContextManager[None]:
         """Beyond this machine's own lock: nobody else runs this shard. Raises `Locked`."""
 
+    def restore_control(self, home: "Home") -> None:
+        """What was decided, if its file is missing in this directory and another here knows it."""
+
+    def restore_rows(self, home: "Home") -> None:
+        """Rows, likewise; the lock is held."""
+
     # landing
 
     def for_dlt(self, home: "Home") -> Any:
@@ -48,6 +54,11 @@ class Destination(Protocol):
 
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> AbstractContextManager[None]:
         """Around the loading of one package. Makes the tables where dlt does not."""
+
+    def forget_states(self, home: "Home", source: str, pipeline: str) -> None:
+        """dlt's state of this pipeline, but for the last: it writes the whole of it with each package, and never
+        removes any.
+        """
 
     def empty(self, home: "Home", source: str, tables: Iterable[str]) -> set[str]:
         """Which of these tables hold nothing, and will not but by us: there is nothing that new rows would replace."""
@@ -109,6 +120,9 @@ class Destination(Protocol):
 
     def remedy(self, home: "Home") -> str:
         """What to do when it cannot be read."""
+
+    def unreachable(self, home: "Home", error: str) -> str:
+        """For whoever runs: that rows cannot be read or written, why, and what mends it."""
 
     def safe(self, text: str) -> str:
         """Somebody else's error message, without our password in it."""

@@ -89,7 +89,7 @@ def _need(*modules: str, extra: str) -> None:
 
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
-        raise ConfigError(f"{', '.join(missing)} is not installed: pip install -c constraints.txt 'earshot[{extra}]'")
+        raise ConfigError(f"{', '.join(missing)} is not installed: pip install -c constraints.txt -e '.[{extra}]'")
 
 
 def _why_not(name: str) -> str:

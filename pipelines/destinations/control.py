@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from pipelines.destinations.errors import Unavailable
 from pipelines.destinations.server import Address
 
-__all__ = ["Control", "in_sqlite", "on_server"]
+__all__ = ["Control", "in_copy", "in_sqlite", "on_server", "to_be_read"]
 
 PATIENCE = 10.0  # seconds; a run writes its ledger in moments
 MAKING = 0x65617275  # an advisory lock: two that make one table at once would both be told that it is there
@@ -80,15 +80,29 @@ class _Server:
             cursor.execute(sql)
 
 
-@contextmanager
-def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control | None]:
-    """None where there is nothing to be read yet."""
-    if not writes and not file.exists():
-        yield None
-        return
-    mode = "" if writes else "?mode=ro"
+def to_be_read(file: Path) -> sqlite3.Connection:
+    """A database that somebody may be writing. To read it, too, SQLite makes a file beside it: where there is no room
+    for that or no right to it, and nothing is being written, it is read as it lies there.
+    """
+    connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
     try:
-        connection = sqlite3.connect(f"{file.as_uri()}{mode}", uri=True, timeout=PATIENCE, isolation_level=None)
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        log = file.with_name(f"{file.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise
+        return sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True, isolation_level=None)
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control]:
+    try:
+        connection = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None) if writes else to_be_read(file)
         try:
             connection.execute("PRAGMA synchronous=FULL")
             connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
@@ -98,6 +112,12 @@ def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control | None]:
             connection.close()
     except sqlite3.Error as error:
         raise Unavailable(f"{file} cannot be {'written' if writes else 'read'}: {error}") from None
+
+
+def in_copy(connection: sqlite3.Connection) -> Control:
+    """What is left of a file that is missing, to be read."""
+    connection.row_factory = None
+    return _Sqlite(connection)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The DuckDB file, the default: `warehouse.duckdb` is the run's own, readers get a copy of it, whole and atomically."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EMBEDDED", "Embedded"]
 
+FORGET = """
+DELETE FROM {0}._dlt_pipeline_state WHERE pipeline_name = ? AND _dlt_load_id < (
+    SELECT max(state._dlt_load_id) FROM {0}._dlt_pipeline_state AS state
+    INNER JOIN {0}._dlt_loads AS load ON load.load_id = state._dlt_load_id
+    WHERE state.pipeline_name = ? AND load.status = 0
+)
+"""
+
 
 @dataclass(frozen=True)
 class Embedded:
@@ -24,6 +32,17 @@ class Embedded:
 
     def single_flight(self, home: "Home") -> nullcontext[None]:
         return nullcontext()  # the file is this machine's, and so is the lock beside it
+
+    def restore_control(self, home: "Home") -> None:
+        if not home.control.is_file():
+            from pipelines.restore import restore_control
+
+            restore_control(home)
+
+    def restore_rows(self, home: "Home") -> None:
+        from pipelines.restore import restore_warehouse
+
+        restore_warehouse(home)
 
     def for_dlt(self, home: "Home") -> Any:
         from dlt.destinations import duckdb as duckdb_destination
@@ -60,6 +79,13 @@ class Embedded:
 
     def is_shaped(self, home: "Home", source: str, tables: Sequence["Table"]) -> None:
         return None
+
+    def forget_states(self, home: "Home", source: str, pipeline: str) -> None:
+        """Before the next package, so that a publish copies one. By the rule that dlt restores by: the last load that
+        was finished, in the order of their names.
+        """
+        with self.building(home, {}) as connection:
+            connection.execute(FORGET.format(source), [pipeline, pipeline])
 
     def empty(self, home: "Home", source: str, tables: Iterable[str]) -> set[str]:
         if not home.warehouse.exists():
@@ -133,9 +159,19 @@ class Embedded:
         return home.published.exists()
 
     def publish(self, home: "Home") -> int:
-        from pipelines.warehouse import copied
+        from pipelines.restore import lacks
+        from pipelines.warehouse import PublishError, copied
 
-        return copied(home.warehouse, home.published)
+        if lacks(home):
+            raise PublishError(
+                f"not published: {home.published} holds what {home.warehouse.name} lacks, and keeps it. Remove"
+                f" {home.warehouse.name} to go on from there; or {home.published.name}, to go on without that"
+            )
+        try:
+            return copied(home.warehouse, home.published)
+        except OSError as error:
+            told = f"could not publish {home.published}: {error.strerror or error}; readers keep the last state"
+            raise PublishError(told) from None
 
     @contextmanager
     def published(self, home: "Home") -> Iterator["duckdb.DuckDBPyConnection | None"]:
@@ -149,10 +185,18 @@ class Embedded:
         ) as connection:
             yield connection
 
-    def control(self, home: "Home", *, writes: bool) -> "AbstractContextManager[Control | None]":
-        from pipelines.destinations.control import in_sqlite
+    @contextmanager
+    def control(self, home: "Home", *, writes: bool) -> "Iterator[Control | None]":
+        from pipelines.destinations.control import in_copy, in_sqlite
 
-        return in_sqlite(home.control, writes=writes)
+        if writes or home.control.is_file():
+            with in_sqlite(home.control, writes=writes) as control:
+                yield control
+            return
+        from pipelines.restore import as_published
+
+        with as_published(home) as copy:
+            yield in_copy(copy) if copy else None
 
     def claim(self, home: "Home", name: str) -> nullcontext[bool]:
         return nullcontext(True)  # the file is this machine's
@@ -166,7 +210,16 @@ class Embedded:
         return str(home.published)
 
     def remedy(self, home: "Home") -> str:
-        return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
+        if home.warehouse.exists():
+            return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
+        return f"put a backup in its place: there is no {home.warehouse} that it could be made of"
+
+    def unreachable(self, home: "Home", error: str) -> str:
+        first = f"{home.warehouse} cannot be opened: {error.splitlines()[0]}"
+        if "lock" in error:
+            return f"{first}; close what else has opened it: readers open {home.published.name}"
+        source = f"the next run makes it of {home.published.name}" if home.published.is_file() else "all is read anew"
+        return f"{first}; if it is damaged, put a backup in its place, or move it away: {source}"
 
     def safe(self, text: str) -> str:
         return text

@@ -38,6 +38,12 @@ class OnServer:
         with self.server.single_flight(home.shard):
             yield
 
+    def restore_control(self, home: "Home") -> None:
+        """Decisions lie on the server. The ledger of a runner that lost its own begins anew."""
+
+    def restore_rows(self, home: "Home") -> None:
+        """They lie on the server."""
+
     def is_there(self, home: "Home") -> bool:
         return self._has("ops.cursors")
 
@@ -60,6 +66,9 @@ class OnServer:
                 if learned(connection, f"shape {source}") == shape_of(tables):
                     self.made.add(source)
         return source in self.made
+
+    def forget_states(self, home: "Home", source: str, pipeline: str) -> None:
+        """Cursors are not in it here: it is written once."""
 
     def empty(self, home: "Home", source: str, tables: Iterable[str]) -> set[str]:
         return set()  # another runner may be about to fill them
@@ -96,6 +105,12 @@ class OnServer:
 
     def remedy(self, home: "Home") -> str:
         return "see that its server is up and the credentials are right; the next run makes a table that is missing"
+
+    def unreachable(self, home: "Home", error: str) -> str:
+        return f"{self.told(home)} cannot be reached: {self.safe(error)}"
+
+    def told(self, home: "Home") -> str:
+        raise NotImplementedError
 
     def safe(self, text: str) -> str:
         return self.server.address.safe(text)

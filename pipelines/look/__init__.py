@@ -4,6 +4,7 @@ Needs the extra `[notebooks]`; nothing else in the package imports it.
 """
 
 from pipelines.ask.health import judge, remedy
+from pipelines.look.discussions import discussions, find
 from pipelines.look.drawn import over_time, ranked, run_by_run, spread
 from pipelines.look.live import Chosen, begin, beside, clock, numbers
 from pipelines.look.page import table, title
@@ -11,7 +12,7 @@ from pipelines.look.questions import Nothing, ask, bounds, control, held, ledger
 from pipelines.look.spans import PERIODS, length, length_of, period
 
 __all__ = [
-    "PERIODS", "Chosen", "Nothing", "ask", "begin", "beside", "bounds", "clock", "control", "held", "judge", "ledger",
-    "length", "length_of", "numbers", "over_time", "period", "ranked", "remedy", "run_by_run", "spread", "table",
-    "title",
+    "PERIODS", "Chosen", "Nothing", "ask", "begin", "beside", "bounds", "clock", "control", "discussions", "find",
+    "held", "judge", "ledger", "length", "length_of", "numbers", "over_time", "period", "ranked", "remedy",
+    "run_by_run", "spread", "table", "title",
 ]  # fmt: skip

@@ -19,9 +19,10 @@ OUTCOMES = {
     "asked and answered": "#2b9be6", "nothing new (304)": "#9db2c4",
 }  # fmt: skip
 MANY = alt.Scale(scheme="tableau20")
+LEVEL = alt.Axis(labelAngle=0, labelOverlap=True)  # words beside each other, as many as there is room for
 _DAYS = {"day": 1, "week": 7}
 FAINT = "rgba(128, 128, 128, .22)"
-FONT = "ui-sans-serif, system-ui, sans-serif"
+FONT = "'PT Sans', ui-sans-serif, system-ui, sans-serif"  # what the page around them is set in
 CONFIG = {
     "background": "transparent", "font": FONT,
     "view": {"stroke": None},
@@ -78,7 +79,7 @@ def spread(rows: list[Row], title: str, words: str = "", height: int = 190) -> A
     total = {source: sum(row["n"] for row in rows if row["source"] == source) for source in COLOURS}
     lengths = [*LENGTHS, *({row["length"] for row in rows} - {*LENGTHS})]
     chart = alt.Chart(points({**row, "share": row["n"] / total[row["source"]]} for row in rows)).mark_bar().encode(
-        x=alt.X("length:N", title=None, axis=alt.Axis(labelAngle=0), scale=alt.Scale(domain=lengths)),
+        x=alt.X("length:N", title=None, axis=LEVEL, scale=alt.Scale(domain=lengths)),
         xOffset="source:N",
         y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
         color=by_source(rows),
@@ -92,7 +93,7 @@ def run_by_run(rows: list[Row], title: str, words: str = "", height: int = 150) 
     shown = [what for what in OUTCOMES if what in {row["what"] for row in rows}]
     colours = alt.Scale(domain=shown, range=[OUTCOMES[what] for what in shown])
     chart = alt.Chart(points(rows)).mark_bar().encode(
-        x=alt.X("run:O", title="run", axis=alt.Axis(labelAngle=0, labelOverlap=True)),
+        x=alt.X("run:O", title="run", axis=LEVEL),
         y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
         color=alt.Color("what:N", scale=colours),
         tooltip=["run:O", "started:N", "what:N", alt.Tooltip("n:Q", format=",.3~r")],

@@ -12,6 +12,8 @@ from pipelines.look.questions import Bounds, Nothing, stamp
 
 __all__ = ["Chosen", "begin", "beside", "clock", "numbers"]
 
+ROOM = "22rem"  # that a picture wants
+
 
 class Chosen(dict[str, Any]):
     """Kept while the page is built anew around it."""
@@ -27,6 +29,16 @@ class Chosen(dict[str, Any]):
             searchable=len(known) > 8,
             on_change=lambda value: self.update({name: value}),
         )
+
+    def bots(self) -> mo.ui.switch:
+        """Whether what programs said is shown too."""
+        return mo.ui.switch(self.get("bots", True), label="Bots", on_change=lambda value: self.update(bots=value))
+
+    def words(self, name: str, example: str) -> mo.ui.text:
+        return mo.ui.text(
+            self.get(name, ""), placeholder=example, label=name.capitalize(), full_width=True,
+            on_change=lambda value: self.update({name: value}),
+        )  # fmt: skip
 
 
 def clock() -> tuple[Any, mo.ui.refresh]:
@@ -56,8 +68,14 @@ def numbers(of: str, told: Mapping[str, object], otherwise: str = "") -> mo.Html
 
 
 def beside(left: Any, right: str | Any, widths: Sequence[float] = (1, 1)) -> mo.Html:
-    """Two on a line: charts, and tables as HTML."""
-    return mo.hstack([mo.Html(each) if isinstance(each, str) else each for each in (left, right)], widths=widths, gap=2)
+    """Two on a line, where the line is wide enough for both, else one below the other: charts, and tables as HTML."""
+    parts = [each if isinstance(each, str) else mo.as_html(each).text for each in (left, right)]
+    placed = "".join(
+        f'<div style="flex: {width} 1 {ROOM}; min-width: 0; max-width: 100%">{part}</div>'
+        for part, width in zip(parts, widths, strict=True)
+        if part
+    )
+    return mo.Html(f'<div style="display: flex; flex-wrap: wrap; gap: 1.5rem 2rem">{placed}</div>')
 
 
 def _print(words: str) -> None:

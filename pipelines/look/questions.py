@@ -11,12 +11,13 @@ from typing import Any
 
 from pipelines.ask.answer import Refusal
 from pipelines.ask.control import Control, Held, read_control, read_held
+from pipelines.ask.names import Names, names
 from pipelines.ask.published import Published, Row, published
 from pipelines.destinations.errors import Unavailable
 from pipelines.warehouse import Home
 from pipelines.whereabouts import its_home
 
-__all__ = ["Bounds", "Nothing", "ask", "bounds", "control", "held", "home", "ledger", "stamp"]
+__all__ = ["Bounds", "Nothing", "ask", "bounds", "control", "held", "home", "known_places", "ledger", "stamp"]
 
 # A process's second connection to a path gets the file that its first one still holds, replaced or not: so never two
 _ALONE = Lock()
@@ -73,6 +74,15 @@ def bounds(*needed: str) -> Bounds | Nothing:
     if found["first_at"] is None:
         return Nothing("nothing has been said yet", "the sources were read and are silent; this page shows what comes")
     return Bounds(found["first_at"], found["until"])
+
+
+def known_places() -> Names:
+    """What projects are called where there are several."""
+    try:
+        with _published() as warehouse:
+            return names(warehouse)
+    except Refusal:
+        return {}
 
 
 def control() -> Control | Nothing:

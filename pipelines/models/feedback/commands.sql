@@ -1,24 +1,28 @@
--- Slash commands in what was said: one row per command as it was worded; words that stand unchanged in a later version of
--- their utterance are the same command.
+-- Slash commands in what was said: one row per command. It stays the same one while the words around it are edited; what
+-- asks for something else is another (`pipelines/marks.py`).
 -- key: command_key
 -- not null: event_key, arguments, options
 
-WITH answers AS (
-    SELECT
-        answer.said_key,
-        answer.command_key,                               -- null: it answers all that the utterance says
-        max(seen.event_key) AS answered_by
-    FROM ops.answers AS answer
+WITH keys AS (                                            -- whatever an answer to it may name: it, its place in its words
+    SELECT command_key, command_key AS named FROM staging.marks WHERE kind = 'command'
+    UNION SELECT command_key, said_key || ':' || CAST(position AS VARCHAR) AS named FROM staging.marks WHERE kind = 'command'
+    UNION SELECT command_key, said_key AS named FROM staging.marks WHERE kind = 'command'  -- or all that was said
+),
+
+answered AS (
+    SELECT keys.command_key, max(seen.event_key) AS answered_by
+    FROM keys
+    INNER JOIN ops.answers AS answer ON coalesce(answer.command_key, answer.said_key) = keys.named
     LEFT JOIN feedback.tokens AS seen ON seen.token = answer.token AND seen.is_own
-    WHERE answer.status IN ('posted', 'observed') AND answer.said_key IS NOT NULL
-    GROUP BY answer.said_key, answer.command_key
+    WHERE answer.status IN ('posted', 'observed')
+    GROUP BY keys.command_key
 ),
 
 said AS (
     SELECT
         event.*,
         mark.said_key,
-        mark.said_key || ':' || CAST(mark.position AS VARCHAR) AS command_key,
+        mark.command_key,
         mark.position,
         mark.name,
         mark.arguments,
@@ -26,7 +30,7 @@ said AS (
         mark.problem,
         mark.line,
         row_number() OVER (
-            PARTITION BY mark.said_key, mark.position ORDER BY event.is_latest DESC, event.updated_at DESC, event.event_key DESC
+            PARTITION BY mark.command_key ORDER BY event.is_latest DESC, event.updated_at DESC, event.event_key DESC
         ) AS later
     FROM staging.marks AS mark
     INNER JOIN feedback.events AS event ON event.event_key = mark.event_key
@@ -36,7 +40,7 @@ said AS (
 SELECT
     said.command_key,
     said.said_key,                                        -- the utterance in these words, whatever its time
-    said.event_key,                                       -- the latest version that says it so
+    said.event_key,                                       -- the latest version that asks for it
     said.source,
     said.scope,
     said.scope_name,
@@ -61,13 +65,12 @@ SELECT
     said.is_latest,
     said.is_deleted,
     said.is_actionable,
-    CASE WHEN whole.said_key IS NOT NULL OR one.said_key IS NOT NULL THEN 'answered' ELSE 'seen' END AS status,
-    coalesce(one.answered_by, whole.answered_by) AS answered_by,
+    CASE WHEN answered.command_key IS NOT NULL THEN 'answered' ELSE 'seen' END AS status,
+    answered.answered_by,
     said.url,
     said.created_at,
     said.updated_at,
     said.seen_at
 FROM said
-LEFT JOIN answers AS whole ON whole.said_key = said.said_key AND whole.command_key IS NULL
-LEFT JOIN answers AS one ON one.command_key = said.command_key
+LEFT JOIN answered ON answered.command_key = said.command_key
 WHERE said.later = 1

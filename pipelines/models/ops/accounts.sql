@@ -25,6 +25,7 @@ SELECT
     actor.handle_taken_by,                                -- somebody else, who holds the configured handle now
     actor.watermark IS NOT NULL AS has_watermark,
     actor.watermark,                                      -- when the last complete walk with news began
+    actor.deep_swept_at,                                  -- when its own records were last compared with what is held
     read.last_read_at AS last_polled_at,
     read.last_new_at,
     CAST(read.reads AS BIGINT) AS polls,

@@ -12,6 +12,37 @@ reviewed AS (
     INNER JOIN github.issues AS i ON i.parent_key = r.parent_key
     WHERE r.login <> i.author                             -- who answers a review is no reviewer of the own work
     GROUP BY r.parent_key
+),
+
+told AS (                                                 -- by what hangs on it, where the rest of it cannot be read
+    SELECT parent_key, kind, scope, repo, number, title, author, created_at, updated_at, url, id
+    FROM github.openers
+    UNION ALL
+    SELECT
+        c.parent_key, CASE WHEN c.url LIKE '%/pull/%' THEN 'pull_request' ELSE 'issue' END AS kind, c.scope, c.repo,
+        c.number, NULL AS title, NULL AS author, c.created_at, c.updated_at, NULL AS url, NULL AS id
+    FROM github.issue_comments AS c
+    LEFT JOIN github.deletions AS d ON d.kind = 'issue_comment' AND d.id = c.id AND d.is_deleted
+    WHERE d.id IS NULL
+),
+
+unread AS (
+    SELECT
+        told.parent_key,
+        coalesce(arg_max(told.kind, told.updated_at) FILTER (WHERE told.id IS NOT NULL), max(told.kind)) AS kind,
+        any_value(told.scope) AS scope,
+        any_value(told.repo) AS repo,
+        any_value(told.number) AS number,
+        arg_max(told.title, told.updated_at) FILTER (WHERE told.id IS NOT NULL) AS title,
+        arg_max(told.author, told.updated_at) FILTER (WHERE told.id IS NOT NULL) AS author,
+        max(told.id) AS id,
+        min(told.created_at) AS created_at,
+        max(told.updated_at) AS updated_at,
+        max(told.url) AS url
+    FROM told
+    LEFT JOIN github.issues AS i ON i.parent_key = told.parent_key
+    WHERE i.id IS NULL
+    GROUP BY told.parent_key
 )
 
 SELECT
@@ -44,4 +75,34 @@ LEFT JOIN github.pull_requests AS pull ON pull.parent_key = i.parent_key
 LEFT JOIN reviewed ON reviewed.parent_key = i.parent_key
 LEFT JOIN github.repositories AS repo ON repo.scope = i.scope
 LEFT JOIN github.deletions AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id AND d.is_deleted
+WHERE d.id IS NULL
+UNION ALL
+SELECT
+    unread.parent_key,
+    'github' AS source,
+    unread.kind,
+    unread.scope,
+    coalesce(repo.repo, unread.repo) AS scope_name,
+    unread.number,
+    coalesce(unread.title, '(cannot be read)') AS title,
+    'opened' AS state,                                    -- as far as anybody knows
+    false AS is_draft,
+    unread.author,
+    [] AS assignees,
+    [] AS reviewers,
+    [] AS labels,
+    NULL AS milestone,
+    NULL AS source_branch,
+    NULL AS target_branch,
+    NULL AS head_sha,
+    NULL AS merge_status,
+    NULL AS merged_by,
+    NULL AS merged_at,
+    NULL AS closed_at,
+    unread.created_at,
+    unread.updated_at,
+    unread.url
+FROM unread
+LEFT JOIN github.repositories AS repo ON repo.scope = unread.scope
+LEFT JOIN github.deletions AS d ON d.kind IN ('issue', 'pull_request') AND d.id = unread.id AND d.is_deleted
 WHERE d.id IS NULL

@@ -1,0 +1,235 @@
+"""A warehouse in an in-memory DuckDB, which takes rows as the sources yield them: a run in a fraction of the time.
+
+Runs, ledger, rechecks and models are the product's; only dlt, its files and the readers' copy are left out. It keeps
+what dlt keeps: rows by key, versions once, children replaced with their root, the load that brought them. That it
+leaves the same rows as the real way is a test of its own (test_in_memory.py). What is about files, locks, kills or dlt
+itself takes the real way.
+"""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from unittest.mock import patch
+
+import duckdb
+import pyarrow as pa
+
+from pipelines.destinations.embedded import Embedded
+from pipelines.model_files import read_models
+from pipelines.pile import Pile
+from pipelines.report import Report
+from pipelines.surgery import Surgery
+from pipelines.warehouse import Home, as_dicts
+from sources.record import Json, Row, Table
+from sources.target import Target
+from tests.synced import Desk
+
+__all__ = ["InMemory", "InMemoryLanding", "in_memory", "opened", "snapshot"]
+
+TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
+ROOT = ("_dlt_load_id", "_dlt_id")
+CHILD = ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
+LOADS = "(load_id VARCHAR, schema_name VARCHAR, status BIGINT, inserted_at TIMESTAMPTZ, schema_version_hash VARCHAR)"
+D = TypeVar("D", bound=Desk)
+INSTEAD_OF: dict[Path, "InMemory"] = {}  # the file that readers would open → where they look instead
+
+
+@dataclass(frozen=True)
+class InMemory(Embedded):
+    """Where rows and models live. A snapshot of it can be taken, and gone on from."""
+
+    db: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(config={"threads": 1}))
+    cursors_of: dict[str, dict[str, dict[str, Json]]] = field(default_factory=dict)
+    loads: list[str] = field(default_factory=list)
+
+    def is_there(self, home: Home) -> bool:
+        return bool(self.loads)
+
+    def is_published(self, home: Home) -> bool:
+        return bool(self.loads)
+
+    @contextmanager
+    def looking(self, home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self.db.cursor() as connection:
+            yield connection
+
+    def building(self, home: Home, config: Mapping[str, Any]) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        return self.looking(home)
+
+    def held_open(self, home: Home, config: Mapping[str, Any], settings: Iterable[str]) -> nullcontext[None]:
+        return nullcontext()
+
+    def published(self, home: Home) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        return self.looking(home)
+
+    def checkpoint(self, home: Home, config: Mapping[str, Any]) -> None:
+        """There is no file."""
+
+    def publish(self, home: Home) -> int:
+        return 0
+
+
+@dataclass
+class InMemoryLanding:
+    """As `pipelines.landing.Landing`: one package of rows and cursors at a time, whole or not at all."""
+
+    source: str
+    tables: tuple[Table, ...]
+    warehouse: InMemory
+    kept: None = None
+
+    @classmethod
+    def open(cls, home: Home, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "InMemoryLanding":
+        assert isinstance(home.destination, InMemory)
+        return cls(source, tables, home.destination)
+
+    @property
+    def cursors(self) -> Mapping[str, Mapping[str, object]]:
+        return self.warehouse.cursors_of.get(self.source, {})
+
+    def is_shaped(self) -> bool:
+        return self.source in self.warehouse.cursors_of
+
+    def land(self, pile: Pile, names: Mapping[str, str] | None = None) -> None:
+        cursors = pile.cursors
+        with self.warehouse.db.cursor() as db:
+            db.begin()
+            if not self.is_shaped():
+                self._make(db)
+            load = f"load-{len(self.warehouse.loads)}"
+            for table, rows in pile.take():
+                whole = rows.to_pylist() if isinstance(rows, pa.Table) else rows
+                _merge(db, self.source, table, whole, load)
+            db.execute(f"INSERT INTO {self.source}._dlt_loads VALUES (?, ?, 0, now(), '')", [load, self.source])
+            db.commit()
+        self.warehouse.loads.append(load)
+        held = self.warehouse.cursors_of.setdefault(self.source, {})
+        for surface, scopes in cursors.items():
+            held[surface] = {**held.get(surface, {}), **scopes}
+
+    def _make(self, db: duckdb.DuckDBPyConnection) -> None:
+        db.execute(f"CREATE SCHEMA IF NOT EXISTS {self.source}")
+        db.execute(f"CREATE OR REPLACE TABLE {self.source}._dlt_loads {LOADS}")  # models make what was never landed
+        for table in self.tables:
+            for name, member in table.family().items():
+                own = [f"{column} {TYPES[str(kind)]}" for column, kind in member.columns.items()]
+                dlts = [
+                    f"{c} {'BIGINT' if c == '_dlt_list_idx' else 'VARCHAR'}" for c in (CHILD if "__" in name else ROOT)
+                ]
+                db.execute(f"CREATE OR REPLACE TABLE {self.source}.{name} ({', '.join([*own, *dlts])})")
+
+
+def _merge(db: duckdb.DuckDBPyConnection, schema: str, table: Table, rows: list[Row], load: str) -> None:
+    """Rows in place of those with the same key, with all their children; of versions only those that are new."""
+    if not rows:
+        return
+    keys, families = ", ".join(table.key), table.family()
+    db.register("arriving", table.arrow(rows))
+    try:
+        known = (
+            f"({keys}) IN (SELECT ({keys}) FROM arriving)"
+            if len(table.key) > 1
+            else f"{keys} IN (SELECT {keys} FROM arriving)"
+        )
+        target = f"{schema}.{table.name}"
+        if table.keeps == "versions":
+            held = set(db.execute(f"SELECT {keys} FROM {target} WHERE {known}").fetchall())
+            rows = [row for row in rows if tuple(row[part] for part in table.key) not in held]
+        else:
+            for name in families:
+                if name != table.name:
+                    db.execute(
+                        f"DELETE FROM {schema}.{name} WHERE _dlt_root_id IN (SELECT _dlt_id FROM {target} WHERE {known})"
+                    )
+            db.execute(f"DELETE FROM {target} WHERE {known}")
+    finally:
+        db.unregister("arriving")
+    found: dict[str, list[Row]] = {}
+    for index, row in enumerate(rows):
+        id_ = f"{load}-{table.name}-{index}"
+        found.setdefault(table.name, []).append({**row, "_dlt_load_id": load, "_dlt_id": id_})
+        _children(table, table.name, row, id_, id_, found)
+    for name, some in found.items():
+        _insert(db, schema, name, families[name], some)
+
+
+def _children(table: Table, path: str, row: Row, root: str, parent: str, found: dict[str, list[Row]]) -> None:
+    for name, child in table.children.items():
+        inner: Any = row.get(name) or []
+        for index, each in enumerate(inner):
+            id_ = f"{parent}-{name}-{index}"
+            told = {"_dlt_root_id": root, "_dlt_parent_id": parent, "_dlt_list_idx": index, "_dlt_id": id_}
+            found.setdefault(f"{path}__{name}", []).append({**each, **told})
+            _children(child, f"{path}__{name}", each, root, id_, found)
+
+
+def _insert(db: duckdb.DuckDBPyConnection, schema: str, name: str, table: Table, rows: list[Row]) -> None:
+    dlts = {c: pa.int64() if c == "_dlt_list_idx" else pa.string() for c in (CHILD if "__" in name else ROOT)}
+    columns = {
+        column: pa.array([row[column] for row in rows], kind) for column, kind in {**table.columns, **dlts}.items()
+    }
+    db.register("arrived", pa.table(columns))
+    db.execute(f"INSERT INTO {schema}.{name} BY NAME SELECT * FROM arrived")
+    db.unregister("arrived")
+
+
+def in_memory(desk: D, base: D | None = None) -> D:
+    """The same desk over a warehouse in memory; from where `base` is, if that is given."""
+    held = base.home.destination if base else None
+    assert held is None or isinstance(held, InMemory)
+    home = Home(desk.home.path, InMemory() if held is None else snapshot(held))
+    if base:
+        shutil.copytree(base.home.path, home.path, dirs_exist_ok=True)  # ledger, payloads
+    is_one = isinstance(desk, _Runs)
+    kind: Any = type(desk) if is_one else type(f"InMemory{type(desk).__name__}", (_Runs, type(desk)), {})
+    return kind(home, desk.world, desk.app, desk.source, desk.names)  # type: ignore[no-any-return]
+
+
+class _Runs(Desk):
+    def run(self, config: dict[str, Any] | None = None, **options: Any) -> Report:
+        with patch("pipelines.landing.Landing", InMemoryLanding):
+            return super().run(config, **{"docs": False, **options})
+
+    def operate(self, place: str, *targets: Target, options: dict[str, Any] | None = None, **more: Any) -> Surgery:
+        with patch("pipelines.landing.Landing", InMemoryLanding):
+            return super().operate(place, *targets, options={"docs": False, **(options or {})}, **more)
+
+    def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+        with self.home.destination.looking(self.home) as connection:
+            return connection.execute(query, list(values)).fetchall()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        with self.home.destination.looking(self.home) as connection:
+            return list(as_dicts(connection.execute(f"FROM {table}")))
+
+
+@contextmanager
+def opened(published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """What readers see, be it a file or in memory."""
+    if published in INSTEAD_OF:
+        with INSTEAD_OF[published].db.cursor() as connection:
+            yield connection
+        return
+    with duckdb.connect(str(published), read_only=True) as connection:
+        yield connection
+
+
+def snapshot(held: InMemory) -> InMemory:
+    """Another warehouse with the same in it, to go on from."""
+    made = InMemory(cursors_of=deepcopy(held.cursors_of), loads=list(held.loads))
+    tables = held.db.execute("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT temporary").fetchall()
+    for schema, name, sql in tables:
+        made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+        made.db.execute(sql)
+        made.db.register("held", held.db.execute(f"FROM {schema}.{name}").to_arrow_table())
+        made.db.execute(f"INSERT INTO {schema}.{name} FROM held")
+        made.db.unregister("held")
+    for model in read_models():
+        if not model.kept_by:
+            made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {model.name.partition('.')[0]}")
+            made.db.execute(f"CREATE VIEW {model.name} AS {model.sql}")
+    return made
