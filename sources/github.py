@@ -4,7 +4,7 @@ Cost    five conditional requests a repository when nothing happened, whatever i
         one per PR. A repository in `pulls` is read per named PR instead, for those who follow a few of a giant's.
 Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `since` (sources/cursor.py).
         pull_requests: no `since` exists; newest first, down to the last complete walk's newest less the overlap.
-        reviews: no list of their own; read with their pull request whenever that changed.
+        reviews: no list of their own; read with their pull request whenever that changed (github_reviews.py).
 Tables  repositories (id), issues (id; pull requests are issues too), openers, issue_comments, review_comments, reviews
         (id, version), review_comment_anchors (id), pull_requests (id), deletions (kind, id), thread_checks (parent_key)
 """
@@ -21,7 +21,7 @@ from sources.config import ConfigError, Secret, check_address, check_token
 from sources.cursor import Found, follow
 from sources.github_answer import GithubAnswers
 from sources.github_gone import settle
-from sources.github_pulls import SETTLE, pull_requests, pulls_with_reviews
+from sources.github_pulls import SETTLE, owed_reviews, pull_batches, pull_requests
 from sources.github_repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
 from sources.github_settle import SUSPECTS, retry
 from sources.github_tables import TABLES
@@ -219,10 +219,15 @@ async def opener(repo: Place, number: int) -> AsyncIterator[Batch]:
 
 
 async def pull_request(repo: Place, number: int) -> AsyncIterator[Batch]:
+    read = set[int]()
     async for pull, cursor in _changed(repo, "pull_requests", f"pulls/{number}", number):
         if not instant(pull.get("updated_at")) < repo.now - SETTLE:
             cursor = {"etag": None, "shown": None}  # its reviews may still grow within this second
-        yield Batch("pull_requests", f"{repo.scope}/{number}", await pulls_with_reviews(repo, [pull]), cursor)
+        for batch in await pull_batches(repo, [pull], "pull_requests", f"{repo.scope}/{number}", cursor):
+            yield batch
+        read.add(number)
+    async for batch in owed_reviews(repo, read, number):
+        yield batch
 
 
 async def _changed(repo: Place, surface: str, path: str, number: int) -> AsyncIterator[tuple[Json, Json]]:

@@ -2,15 +2,14 @@
 
 The list is walked newest first, down to what the last complete walk had seen. A pull request that is edited meanwhile
 moves to the head, behind our back; its new time is later than this walk's beginning, so the next run finds it. A
-killed first walk goes on where it was: rows only ever move down. Reviews have no list of their own and no
-`updated_at`; they are read whole whenever their pull request changed, and `reviews_read_for` says for which state of
-it. A review can still come within the very second that its pull request shows: one that changed just now is
-remembered only when it has settled.
+killed first walk goes on where it was: rows only ever move down. Reviews are read whenever their pull request changed
+(github_reviews.py), and `reviews_read_for` says for which state of it. A review can still come within the very second
+that its pull request shows: one that changed just now is remembered only when it has settled.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -19,13 +18,14 @@ from pendulum import DateTime
 
 from sources import github_rows as rows
 from sources.cursor import SKEW
+from sources.github_reviews import Read, owed, read_reviews
 from sources.http import Failure
 from sources.paging import Ask, Page, Sighting, beginning, walk
 from sources.place import PER_PAGE, Place, sight_by
 from sources.reading import Batch
-from sources.record import Json, Row, Unreadable, fingerprint, instant, integer, maybe, text
+from sources.record import Json, Row, Unreadable, instant, integer, maybe, text
 
-__all__ = ["SETTLE", "pull_requests", "pulls_with_reviews"]
+__all__ = ["SETTLE", "owed_reviews", "pull_batches", "pull_requests"]
 
 log = logging.getLogger("earshot.github")
 
@@ -69,18 +69,24 @@ def load(saved: object, now: DateTime) -> Watermark:
 
 
 async def pull_requests(repo: Place, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
-    mark = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now)
+    mark, read = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now), set[object]()
     if mark.newest is None:
         async for reached, found in _first_walk(repo, mark, overlap, floor):
-            yield Batch("pull_requests", repo.scope, found, reached.json())
+            for batch in await pull_batches(repo, found, "pull_requests", repo.scope, reached.json()):
+                yield batch
             mark = reached
     async for caught_up, found in _catch_up(repo, mark, overlap):
-        yield Batch("pull_requests", repo.scope, found, caught_up.json() if caught_up else None)
+        read |= {pull.get("number") for pull in found}
+        cursor = caught_up.json() if caught_up else None
+        for batch in await pull_batches(repo, found, "pull_requests", repo.scope, cursor):
+            yield batch
+    async for batch in owed_reviews(repo, read):
+        yield batch
 
 
 async def _first_walk(
     repo: Place, mark: Watermark, overlap: timedelta, floor: DateTime | None
-) -> AsyncIterator[tuple[Watermark, dict[str, list[Row]]]]:
+) -> AsyncIterator[tuple[Watermark, list[Json]]]:
     """From the newest to the oldest (or the configured start), committing how far it came."""
     start = max(0, mark.covered - PER_PAGE)
     covered, walking, seen = start, mark.walking, dict[str, tuple[DateTime, str]]()
@@ -93,7 +99,7 @@ async def _first_walk(
             seen |= {str(s.id): (s.moment, s.version) for s in page.sightings if s.moment and settled(s, page)}
             wanted = page.only(lambda s: _not_before(s, floor)).items
             mark = replace(mark, covered=covered, walking=walking)
-            yield mark, await pulls_with_reviews(repo, wanted)
+            yield mark, wanted
             if floor and moments and moments[-1] < floor:
                 break
     except Failure as failure:
@@ -101,12 +107,12 @@ async def _first_walk(
             raise
         log.info("%s: the list of pull requests ends at %d; older ones are read by number", repo.name, covered)
     newest = walking or floor or pendulum.from_timestamp(0)
-    yield Watermark(newest, {id_: version for id_, (moment, version) in seen.items() if moment >= newest - overlap}), {}
+    yield Watermark(newest, {id_: version for id_, (moment, version) in seen.items() if moment >= newest - overlap}), []
 
 
 async def _catch_up(
     repo: Place, mark: Watermark, overlap: timedelta
-) -> AsyncIterator[tuple[Watermark | None, dict[str, list[Row]]]]:
+) -> AsyncIterator[tuple[Watermark | None, list[Json]]]:
     """From the head down to the watermark less the overlap; the watermark moves after the whole walk only."""
     assert mark.newest
     ask, floor = _asks(repo), mark.newest - overlap
@@ -123,64 +129,66 @@ async def _catch_up(
         others = recent.only(lambda s: mark.window.get(str(s.id)) != s.version).items
         changed = [pull for pull in others if not repo.reading.is_kept(repo.scope, "pull_requests", pull)]
         if changed:
-            yield None, await pulls_with_reviews(repo, changed)
+            yield None, changed
         if len(recent.items) < len(page.items):
             break
     quiet = all(settled(s, first) for s in first.sightings)
     caught_up = Watermark(newest, window, first.answer.etag if quiet else None)
     if caught_up != mark:
-        yield caught_up, {}
+        yield caught_up, []
 
 
-async def pulls_with_reviews(repo: Place, pulls: list[Json]) -> dict[str, list[Row]]:
-    """Rows of these pull requests and all their reviews. A pull request whose reviews could not be read says so."""
+async def pull_batches(
+    repo: Place, pulls: list[Json], surface: str, scope: str, cursor: Json | None = None
+) -> list[Batch]:
+    """Rows of these pull requests and their reviews. A pull request whose reviews could not be read says so. What is
+    remembered of long lists of reviews comes with their rows in batches of their own, which land before.
+    """
     gate = asyncio.Semaphore(SIDE_BY_SIDE)
 
-    async def one(pull: Json) -> tuple[bool, list[Row]]:
+    async def one(pull: Json) -> Read:
         async with gate:
-            return await _reviews(repo, pull)
+            number = pull.get("number")
+            return await read_reviews(repo, number, _state(pull)) if isinstance(number, int) else Read([], False)
 
-    read = await asyncio.gather(*map(one, pulls))
-    complete = {id(pull): ok for pull, (ok, _) in zip(pulls, read, strict=True)}
+    read = dict(zip(map(id, pulls), await asyncio.gather(*map(one, pulls)), strict=True))
 
     def row(pull: Json) -> Row:
-        return rows.pull_request_row(pull, repo.scope, repo.name, repo.now, complete[id(pull)])
+        return rows.pull_request_row(pull, repo.scope, repo.name, repo.now, read[id(pull)].is_complete)
 
-    shaped = repo.shape("pull_requests", pulls, lambda pull, *_: row(pull))
-    reviews = [review for _, found in read for review in found]
-    latest = [rows.latest_row("review", review) for review in reviews]  # no time tells an edited review from itself
-    return {"pull_requests": shaped, "reviews": reviews, "latest_versions": latest}
+    shaped = {"pull_requests": repo.shape("pull_requests", pulls, lambda pull, *_: row(pull))}
+    long = [remembered(repo, pull["number"], each) for pull in pulls if (each := read[id(pull)]).cursor is not None]
+    others = [review for each in read.values() if each.cursor is None for review in each.rows]
+    return [*long, Batch(surface, scope, {**shaped, **_with_latest(others)}, cursor)]
 
 
-async def _reviews(repo: Place, pull: Json) -> tuple[bool, list[Row]]:
-    number = pull.get("number")
-    if not isinstance(number, int):
-        return False, []
+async def owed_reviews(repo: Place, read: Collection[object] = (), only: int | None = None) -> AsyncIterator[Batch]:
+    """The sweep: lists of which only the end was read since they were read whole, but for those it has read."""
+    for number in owed(repo) if repo.reading.sweep else ():
+        if number not in read and only in (None, number):
+            found = await read_reviews(repo, number, "")
+            if found.is_complete:
+                yield remembered(repo, number, found)
+
+
+def remembered(repo: Place, number: object, read: Read) -> Batch:
+    return Batch("reviews", f"{repo.scope}/{number}", _with_latest(read.rows), read.cursor)
+
+
+def _with_latest(reviews: list[Row]) -> dict[str, list[Row]]:
+    """No time tells an edited review from itself."""
+    return {"reviews": reviews, "latest_versions": [rows.latest_row("review", review) for review in reviews]}
+
+
+def _state(pull: Json) -> str:
     try:
-        found = [
-            item
-            async for page in walk(repo.asks("reviews", f"pulls/{number}/reviews"), _sight_review, seeks=False)
-            for item in page.items
-            if item.get("state") != "PENDING"  # a draft of the token's owner: not said yet
-        ]
-    except Failure as failure:
-        if failure.code in ("AUTH_FAILED", "RATE_LIMITED"):
-            raise
-        repo.reading.fail(repo.scope, f"reviews of #{number}", failure)
-        return False, []
-
-    def row(review: Json) -> Row:
-        return rows.review_row(review, repo.scope, repo.name, number, repo.now)
-
-    return True, repo.shape("reviews", found, lambda review, *_: row(review))  # the others are in quarantine
+        return rows.pull_version(pull)
+    except Unreadable:
+        return ""
 
 
 def _asks(repo: Place) -> Ask:
     return repo.asks("pull_requests", "pulls", state="all", sort="updated", direction="desc")
-
-
-def _sight_review(review: Json) -> Sighting:
-    return Sighting(str(review.get("id")), fingerprint(repr(review)), None)
 
 
 def _moments(page: Page) -> list[DateTime]:

@@ -273,6 +273,6 @@ def _names(values: object, field: str) -> str:
 
 def _number_of(record: Json, field: str) -> int:
     tail = text(need(record, field)).rpartition("/")[2]
-    if not tail.isdigit():
+    if not tail.isdecimal():
         raise Unreadable(f"{field} does not end in a number")
     return integer(int(tail))

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from functools import partial
 
 from sources import github_rows as rows
-from sources.github_pulls import pulls_with_reviews
+from sources.github_pulls import pull_batches
 from sources.github_repository import comment_rows, issue_rows, review_comment_rows, review_rows
 from sources.http import Failure, TooLarge
 from sources.paging import walk
@@ -155,9 +155,10 @@ async def _again(repo: Place, record: Unread) -> AsyncIterator[Batch]:
         reading.absent(record, f"answers {failure.status}")
         return
     reading.quarantined.pop(record.key, None)  # a list may have told it worse than it is
-    shaped = await SINGLE[surface][1](repo, [found])
+    batches = await SINGLE[surface][1](repo, [found])
     if reading.is_read(record):
-        yield Batch("rechecks", repo.scope, shaped)
+        for batch in batches:
+            yield batch
 
 
 def address(surface: str, kept: Json) -> str | None:
@@ -187,14 +188,16 @@ async def comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
 async def pull_request(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """One pull request that the list did not bring, or whose reviews could not be read."""
     pull = await repo.one("rechecks", f"pulls/{suspect['number']}")
-    yield Batch("rechecks", repo.scope, await pulls_with_reviews(repo, [pull]))
+    for batch in await _pulls(repo, [pull]):
+        yield batch
 
 
 async def reviews(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """The sweep's look at an open pull request: reviews edited, dismissed or gone without its time moving."""
     number = integer(suspect["number"])
-    found = await listed(repo, f"pulls/{number}/reviews")
-    there = ids_of(found)
+    sighted = repo.reading.sightings.get(("reviews", f"{repo.scope}/{number}"))  # this sweep has read them already
+    found = [] if sighted is not None else await listed(repo, f"pulls/{number}/reviews")
+    there = ids_of(found) if sighted is None else sighted
     shaped = review_rows(repo, [item for item in found if item.get("state") != "PENDING"])
     gone, back = ids_in(suspect, "ids") - there, ids_in(suspect, "marked") & there
     deletions = marks(repo, "review", number, gone, back)
@@ -207,13 +210,17 @@ async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     yield Batch("rechecks", repo.scope, {"deletions": marks(repo, "review_comment", number, gone, again)})
 
 
-async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> Shaped:
-    return shape(repo, found)
+async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> list[Batch]:
+    return [Batch("rechecks", repo.scope, shape(repo, found))]
+
+
+async def _pulls(repo: Place, found: list[Json]) -> list[Batch]:
+    return await pull_batches(repo, found, "rechecks", repo.scope)
 
 
 ADDRESS = re.compile(r"(?:issues|pulls)(?:/comments)?/[0-9]{1,18}$")
-SINGLE: dict[str, tuple[str, Callable[[Place, list[Json]], Awaitable[Shaped]]]] = {
-    "issues": ("issues/{}", partial(_plain, issue_rows)), "pull_requests": ("pulls/{}", pulls_with_reviews),
+SINGLE: dict[str, tuple[str, Callable[[Place, list[Json]], Awaitable[list[Batch]]]]] = {
+    "issues": ("issues/{}", partial(_plain, issue_rows)), "pull_requests": ("pulls/{}", _pulls),
     "issue_comments": ("issues/comments/{}", partial(_plain, comment_rows)),
     "review_comments": ("pulls/comments/{}", partial(_plain, review_comment_rows)),
     "reviews": ("pulls/{number}/reviews/{}", partial(_plain, review_rows)),

@@ -56,7 +56,7 @@ class GitlabConfig:
         for key in ("token", "write_token"):
             check_token(f"[sources.gitlab] {key}", getattr(self, key))
         for name in self.projects:
-            if not (name.isdigit() or "/" in name.strip("/")):
+            if not (name.isdecimal() or "/" in name.strip("/")):
                 raise ConfigError(f"[sources.gitlab] projects: {name!r} is neither group/name nor a number")
         if self.settle_seconds <= 60:
             raise ConfigError("[sources.gitlab] settle_seconds: more than 60, or notes within a minute are lost")
@@ -211,7 +211,7 @@ def _identity(name: str, answer: Answer) -> Row:
         row = rows.project_row(answer.data, answer.date)
     except Unreadable as error:
         raise Failure("FETCH_ERROR", f"project {name}: the answer is not a project: {error}") from None
-    if name.isdigit() and int(name) != row["id"]:
+    if name.isdecimal() and int(name) != row["id"]:
         raise Failure("FETCH_ERROR", f"project {name}: the answer is about project {row['id']}; nothing is read")
     return row
 

@@ -204,7 +204,7 @@ def _author(note: Json) -> str:
 
 def _line(value: object) -> int | None:
     """Lines come as numbers, as text, or not at all (an added line has no old one)."""
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and value.isdecimal():
         return int(value)
     return maybe(integer, value)
 

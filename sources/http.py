@@ -2,8 +2,8 @@
 
 The rule for every answer: complete and of the right shape, or a `Failure`. A 200 that carries HTML or half a JSON text
 is retried and then fails; it never looks like an empty list. A limit stops all workers of the host at once; a short one
-is waited for, a long one fails with the instant it ends, so that the cursor stays and the next run goes on. The token
-is sent to its own scheme, host and port only, whatever a link or a redirect says.
+is waited for, a long one fails with the instant it ends (pauses.py). The token is sent to its own scheme, host and port
+only, whatever a link or a redirect says.
 """
 
 import asyncio
@@ -11,16 +11,16 @@ import logging
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from math import ceil
+from dataclasses import dataclass, field
 from typing import Literal
 
 import httpx
-import pendulum
 import stamina
 from pendulum import DateTime
 
+from sources.given_up import Endpoints
 from sources.limits import Quota, limit_wait, quota, server_time
+from sources.pauses import MAX_LIMITS, Pauses
 from sources.response import Answer, Endless, Failure, Passing, TooLarge, Unsure, accepted, answer_of, decoded
 
 __all__ = ["Answer", "Api", "Failure", "Params", "Tally", "TooLarge", "Unsure", "connect"]
@@ -32,8 +32,6 @@ Params = Mapping[str, str | int | list[str]]
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
-MAX_PAUSE = 90.0  # a limit that ends sooner is waited for
-MAX_LIMITS = 3  # limits in a row for one request
 MAX_REDIRECTS = 5
 BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
 
@@ -72,21 +70,26 @@ class Api:
     latest: DateTime | None = None  # the server's clock at its last answer
     ahead: float | None = None  # seconds that our clock was ahead of it then
     waits: dict[str, DateTime] = field(default_factory=dict)  # host → until when, by our clock; for a screen
-    _paused_until: float = 0.0
-    _blocked: Failure | None = field(default=None)
+    _endpoints: Endpoints = field(default_factory=Endpoints)
+
+    def __post_init__(self) -> None:
+        self._pauses = Pauses(self.base.host, self.waits)
 
     async def get(
         self, path: str, params: Params | None = None, *, etag: str | None = None, tally: Tally | None = None
     ) -> Answer:
         url, tally = self.own(path), tally or Tally()
+        retries = self.max_retries if self._endpoints.admits(url.path) else 0
         for _ in range(MAX_LIMITS + 1):
-            answer = await self._patient(url, params, etag, tally)
-            wait = limit_wait(answer.status, answer.headers, answer.body)
-            if wait is None:
+            try:
+                answer, is_limited = await self._patient(url, params, etag, tally, retries)
+            except Passing as why:
+                self._endpoints.heard(url.path, why)
+                raise
+            if not is_limited:
+                self._endpoints.heard(url.path)
                 return accepted(answer)
-            self._pause(wait)
-        self._blocked = Failure("RATE_LIMITED", f"{self.base.host} keeps limiting requests; later runs go on from here")
-        raise self._blocked
+        raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
 
     async def send(
         self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: Tally | None = None
@@ -96,19 +99,16 @@ class Api:
         """
         url, tally = self.own(path), tally or Tally()
         for _ in range(MAX_LIMITS + 1):
-            await self._unblocked(tally)
             try:
-                answer = await self._send(url, None, {}, tally, method, body)
+                answer, is_limited = await self._asked(url, None, {}, tally, method, body)
             except Passing as why:
                 if not why.reached:
                     raise Failure(why.code, str(why)) from None
                 raise Unsure(why.code, str(why), is_over=why.is_over) from None
             except Endless as why:
                 raise Unsure(why.code, str(why), is_over=False) from None
-            wait = limit_wait(answer.status, answer.headers, answer.body)
-            if wait is None:
+            if not is_limited:
                 return accepted(answer)
-            self._pause(wait)
         raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; try again later")
 
     @property
@@ -134,30 +134,46 @@ class Api:
             url = httpx.URL(base.rstrip("/"))
         except httpx.InvalidURL:
             raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
-        return replace(self, base=url, quota=None, tells_ends=False, _paused_until=0.0, _blocked=None)
+        return Api(
+            self.client, url, self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep, has_secrets=False,
+            waits=self.waits,
+        )  # fmt: skip
 
-    async def _patient(self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally) -> Answer:
+    async def _patient(
+        self, url: httpx.URL, params: Params | None, etag: str | None, tally: Tally, retries: int
+    ) -> tuple[Answer, bool]:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
-            on=Passing, attempts=self.max_retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
+            on=Passing, attempts=retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
             wait_jitter=first,
         ):  # fmt: skip
             with attempt:
                 tally.retries += attempt.num > 1
-                await self._unblocked(tally)
-                try:
-                    return await self._send(url, params, {"if-none-match": etag} if etag else {}, tally)
-                except Passing as why:
-                    if why.wait is not None:
-                        self._pause(why.wait)
-                    raise
+                return await self._asked(url, params, {"if-none-match": etag} if etag else {}, tally)
         raise AssertionError("a retry loop ends by return or raise")
 
-    async def _send(
+    async def _asked(
         self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: Tally,
         method: str = "GET", body: object = None,
-    ) -> Answer:  # fmt: skip
+    ) -> tuple[Answer, bool]:  # fmt: skip
+        """One request when its turn has come, and whether a limit turned it away."""
+        async with self._pauses.turn(tally, self.sleep) as turn:
+            try:
+                answer = await self._send(url, params, headers, tally, method, body)
+            except Passing as why:
+                if why.wait is None:
+                    self._pauses.answered(turn, None, self.now)
+                else:
+                    self._pauses.pause(why.wait, self.now)
+                raise
+            wait = limit_wait(answer.status, answer.headers, answer.body)
+            self._pauses.answered(turn, wait, self.now)
+            return answer, wait is not None
+
+    async def _send(
+        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: Tally, method: str, body: object
+    ) -> Answer:
         for _ in range(MAX_REDIRECTS + 1):
             tally.requests += 1
             try:
@@ -191,31 +207,6 @@ class Api:
             return self.own(str(response.url.join(response.headers["location"])))
         except (httpx.InvalidURL, ValueError):
             raise _leads_nowhere(self.base.host) from None
-
-    def _pause(self, wait: float) -> None:
-        """Stops every worker of this host: for a while, or (a long limit) until a later run."""
-        until = self.now.add(seconds=int(wait + 0.999))
-        if wait > MAX_PAUSE:
-            self._blocked = Failure(
-                "RATE_LIMITED",
-                f"{self.base.host} asks to wait until {until.to_datetime_string()} UTC; the next run goes on here",
-                until=until,
-            )
-            raise self._blocked
-        now, ours = asyncio.get_running_loop().time(), pendulum.now("UTC").add(seconds=ceil(wait))
-        if self._paused_until <= now:  # others may have been refused together with this one
-            clock = ours.in_timezone("local").format("HH:mm:ss")
-            log.warning("%s asks to wait: all requests to it wait %.0f s, until %s", self.base.host, wait, clock)
-        self._paused_until = max(self._paused_until, now + wait)
-        self.waits[self.base.host] = max(ours, self.waits.get(self.base.host, ours))
-
-    async def _unblocked(self, tally: Tally) -> None:
-        wait = self._paused_until - asyncio.get_running_loop().time()
-        if wait > 0 and not self._blocked:
-            tally.waited += wait
-            await self.sleep(wait)
-        if self._blocked:  # perhaps by another, meanwhile
-            raise self._blocked
 
 
 @asynccontextmanager

@@ -62,7 +62,7 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
-    if value.isdigit():
+    if re.fullmatch("[0-9]+", value):
         return min(float(value), MOST_WAIT)
     try:
         return max(0.0, (pendulum.instance(parsedate_to_datetime(value)) - server_time(headers)).total_seconds())

@@ -28,7 +28,7 @@ __all__ = ["Ask", "Page", "Sight", "Sighting", "Window", "beginning", "overlappi
 MAX_PASSES = 20
 MAX_REPEATS = 4
 MAX_EMPTY = 100  # pages in a row whose rows are all hidden from us: 10,000 rows at a hundred a page
-MAX_LARGE = 8  # rows of one pass that are too large by themselves: more, and it is no row but the list that is
+MAX_LARGE = 50  # rows of one pass that are too large by themselves: more, and it is no row but the list that is
 QUIET_PASSES = 3  # passes without news after which a list that cannot be proven whole is believed
 
 
@@ -106,7 +106,7 @@ def page_of(api: Api, answer: Answer, size: int, *, filters: bool = False) -> Pa
     trusted = api.tells_ends and not filters
     untold = not tells and (len(items) >= size or (bool(items) and not trusted))
     looked_at = headers.get("x-per-page", "")
-    given = int(looked_at) if looked_at.isdigit() else size if filters else 0
+    given = int(looked_at) if looked_at.isdecimal() else size if filters else 0
     return Page(items, bool(answer.next_link or headers.get("x-next-page")) or untold, answer, given)
 
 

@@ -16,6 +16,7 @@ from pendulum import DateTime
 
 from sources import cursor as cursors
 from sources.cursor import BadCursor, Cursor
+from sources.given_up import GivenUp
 from sources.http import Api, Failure, Tally
 from sources.record import Json, Row, Table, Unreadable, json_bytes
 from sources.unread import Quarantined, Unread, quarantine_key
@@ -113,9 +114,7 @@ class Reading:
     skipped: dict[str, str] = field(default_factory=dict)  # name → why it is no failure that nothing is read of it
     skipped_before: Mapping[str, str] = field(default_factory=dict)
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
-    told: list[str] = field(
-        default_factory=list
-    )  # what people are to know, and is no failure: who is missing, gone, back
+    told: list[str] = field(default_factory=list)  # what people are to know: who is missing, gone, back
     deleted: int = 0  # rows that say so
 
     @property
@@ -182,6 +181,9 @@ class Reading:
         tally.lag_seconds = min((age for age in (tally.lag_seconds, *ages) if age is not None), default=None)
 
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
+        surface = failure.endpoint if isinstance(failure, GivenUp) else surface  # told once, not for each record
+        if isinstance(failure, GivenUp) and any((p.scope, p.surface) == (scope, surface) for p in self.problems):
+            return
         log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
         self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
 
@@ -250,9 +252,9 @@ def not_understood(error: Unreadable) -> Failure:
 
 def _age(row: Row) -> float | None:
     said, seen = row.get("updated_at") or row.get("indexed_at"), row.get("seen_at")
-    return (
-        max(0.0, (seen - said).total_seconds()) if isinstance(said, DateTime) and isinstance(seen, DateTime) else None
-    )
+    if isinstance(said, DateTime) and isinstance(seen, DateTime):
+        return max(0.0, (seen - said).total_seconds())
+    return None
 
 
 class Source(Protocol):

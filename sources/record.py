@@ -79,7 +79,7 @@ class Table:
 
 
 class Oversized(Json):
-    """What is known of a record that is too large by itself: its id, if that. Whoever reads more of it is told why."""
+    """What is known of a record that is too large by itself: its id. Whoever reads more of it is told why."""
 
     def __init__(self, known: Json, reason: str) -> None:
         super().__init__(known)

@@ -1,6 +1,8 @@
 """What headers say about limits, as pure functions, and what the client makes of it."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
@@ -11,6 +13,7 @@ from sources.limits import limit_wait, quota
 
 NOW = {"date": "Sun, 01 Mar 2026 12:00:00 GMT"}
 RESET = "1772366430"  # 30 s later
+WORKERS = 10
 
 
 @pytest.mark.parametrize(("status", "headers", "body", "wait"), [
@@ -25,6 +28,9 @@ RESET = "1772366430"  # 30 s later
     (403, {"x-ratelimit-remaining": "4000"}, b'{"message": "Resource not accessible"}', None),
     (403, {}, b'{"message": "Must have admin rights"}', None),
     (422, {}, b'{"message": "rate limit"}', None),
+    (429, {"retry-after": "\u00b2"}, b"", 60.0),  # a digit, but no number
+    (403, {"retry-after": "\u0663", "x-ratelimit-remaining": "0", "x-ratelimit-reset": RESET}, b"", 31.0),
+    (429, {"retry-after": "9" * 400}, b"", 1e8),
 ])  # fmt: skip
 def test_what_is_a_limit_and_how_long_it_lasts(
     status: int, headers: dict[str, str], body: bytes, wait: float | None
@@ -92,3 +98,60 @@ def test_who_sleeps_when_a_long_limit_is_told_asks_no_more() -> None:
         assert len(asked) == 2
 
     asyncio.run(run())
+
+
+@dataclass
+class Limiting:
+    """A service that turns the first so many requests away."""
+
+    turned_away: int
+    answers: Callable[[int], httpx.Response] = lambda _: httpx.Response(200, json=[])
+    sent: int = 0
+    in_flight: int = 0
+    together: int = 0  # requests that were turned away beside others, after the first
+
+    async def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.sent, self.in_flight = self.sent + 1, self.in_flight + 1
+        number = self.sent
+        await asyncio.sleep(0.01)
+        self.together += number > WORKERS and number <= self.turned_away and self.in_flight > 1
+        self.in_flight -= 1
+        if number <= self.turned_away:
+            return httpx.Response(429, headers={"retry-after": "1"}, json={})
+        return self.answers(number)
+
+    def ask(self, times: int = 3) -> list[Any]:
+        async def run() -> list[Any]:
+            async with connect("http://127.0.0.1", {}, transport=httpx.MockTransport(self), max_retries=1) as api:
+                api.sleep = lambda seconds: asyncio.sleep(seconds / 20)
+
+                async def worker() -> None:
+                    for number in range(times):
+                        await api.get(f"/{number}")
+
+                return await asyncio.gather(*(worker() for _ in range(WORKERS)), return_exceptions=True)
+
+        return asyncio.run(run())
+
+
+def test_after_a_pause_one_probes_and_the_rest_follow() -> None:
+    """Ten that go on together are refused together, and are ten more offences; some services lengthen the ban for each."""
+    service = Limiting(WORKERS + 2)
+    assert service.ask() == [None] * WORKERS
+    assert service.together == 0 and service.sent == 3 * WORKERS + service.turned_away
+
+
+def test_who_probes_may_fail_and_the_others_go_on() -> None:
+    """What it met was no limit: its failure is its own."""
+    service = Limiting(WORKERS, lambda number: httpx.Response(404 if number == WORKERS + 1 else 200, json=[]))
+    told = service.ask(times=1)
+    assert sum(isinstance(each, Failure) for each in told) == 1 and service.sent == 2 * WORKERS
+    assert all(each is None or (isinstance(each, Failure) and each.code == "NOT_FOUND") for each in told)
+
+
+def test_whoever_probes_a_limit_that_does_not_end_is_one_of_four() -> None:
+    """Not four refusals each, in turn, of ten that wait."""
+    service = Limiting(1_000_000)
+    told = service.ask()
+    assert all(isinstance(each, Failure) and each.code == "RATE_LIMITED" for each in told)
+    assert service.sent <= WORKERS + 4 and service.together == 0

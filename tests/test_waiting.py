@@ -67,7 +67,7 @@ def test_an_api_tells_what_it_waits_for() -> None:
 
         async def sleep(seconds: float) -> None:
             slept.append(seconds)
-            api._paused_until = 0.0
+            api._pauses._until = 0.0
 
         async with connect("https://a.test", {}, transport=limited(1)) as api:
             api.sleep = sleep
@@ -90,7 +90,7 @@ def test_a_pause_is_one_line_in_the_log(caplog: pytest.LogCaptureFixture) -> Non
 
             async def sleep(seconds: float) -> None:
                 await asyncio.sleep(0.2)
-                api._paused_until = min(api._paused_until, loop.time())
+                api._pauses._until = min(api._pauses._until, loop.time())
 
             api.sleep = sleep
             await asked(api, 10)
