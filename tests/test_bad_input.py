@@ -431,6 +431,7 @@ WRONG_SHAPES: dict[str, Any] = {
 def test_what_stays_wrong_fails_its_scope(crowd: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that is none never looks like an empty list: the surface fails by name, the rest lands, nothing is lost."""
     monkeypatch.setattr("sources.http.MAX_BYTES", BOUND)
+    monkeypatch.setattr("sources.given_up.AFTER", 100)  # each is asked, whatever the others answered
     wrong = dict(zip(CROWD, WRONG_SHAPES, strict=False))
     assert len(wrong) == len(WRONG_SHAPES) < len(CROWD)
 

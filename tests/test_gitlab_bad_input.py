@@ -266,10 +266,13 @@ NO_LISTS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("page", ["1", "2"])
-def test_no_list_of_discussions_keeps_previous_notes_and_watermark(crowd: GitLabDesk, page: str) -> None:
+def test_no_list_of_discussions_keeps_previous_notes_and_watermark(
+    crowd: GitLabDesk, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An answer that is none never looks like a merge request on which nobody says anything any more; and a first page is
     not believed without the second.
     """
+    monkeypatch.setattr("sources.given_up.AFTER", 100)  # each is asked, whatever the others answered
     numbers = each_of(crowd, NO_LISTS)
     before = held_by_all(crowd, "threads")
     crowd.app.switches.max_per_page = None if page == "1" else 2

@@ -236,7 +236,7 @@ def test_without_a_terminal_it_is_plain(demo: Reader) -> None:
     """No colour in a pipe; none with NO_COLOR even where colour is forced; a closed pipe is no error of ours."""
     for environ in ({}, {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm"}):
         found = process(demo.home.path, "-m", "pipelines.cli", "list", "mrs", **environ)
-        assert found.returncode == 0 and "\x1b[3" not in found.stdout and "opened" in found.stdout
+        assert found.returncode == 0 and "\x1b[3" not in found.stdout and " open " in found.stdout
     shell = f"{sys.executable} -m pipelines.cli list events --limit 900 | head -1"
     found = process(demo.home.path, "-c", f"import subprocess; subprocess.run({shell!r}, shell=True, check=True)")
     assert "Traceback" not in found.stderr and found.stdout.startswith("Events (")

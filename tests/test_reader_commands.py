@@ -19,7 +19,7 @@ def test_programs_are_told_every_command_and_option(demo: Reader) -> None:
     options = {each["name"]: each for each in commands["earshot list mrs"]["parameters"]}
     assert options["draft"]["flags"] == ["--draft", "--no-draft"] and options["draft"]["is_flag"]
     assert options["labels"]["is_repeatable"] and options["limit"]["default"] == 20
-    assert options["state"]["choices"] == ["opened", "open", "merged", "closed", "locked", "all"]
+    assert options["state"]["choices"] == ["open", "merged", "closed", "locked", "all", "opened"]
     assert commands["earshot ack"]["parameters"][0] == {
         "name": "event_keys", "kind": "argument", "flags": ["event_keys"], "type": "text", "choices": [], "is_required": True,
         "is_flag": False, "is_repeatable": True, "default": None, "help": None,

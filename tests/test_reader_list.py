@@ -34,7 +34,7 @@ def test_a_table_of_ten_with_all_that_it_promises(demo: Reader) -> None:
     lines = demo.ask("list", "mrs", "--limit", "10").lines
     assert lines[0] == "Merge Requests (showing 10 of 17)"
     assert lines[1].split() == ["title", "state", "author", "updated"]
-    assert " ".join(lines[3].split()) == "console/15 Remove the spinner opened @benji 1w"
+    assert " ".join(lines[3].split()) == "console/15 Remove the spinner open @benji 1w"
     assert lines[4].startswith("console/9   [DRAFT] A theme for the night  ")
     assert len(lines) == 12
 
@@ -96,7 +96,7 @@ def test_whose_turn_it_is(demo: Reader) -> None:
     parents = {f"{row['scope_name']}{row['parent_number']}" for row in demo.data("list", "threads", "--limit", "999")}
     waiting = demo.data("list", "threads", "--waiting-on", "anyone", "--limit", "999")
     assert {f"{row['scope_name']}{row['parent_number']}" for row in waiting} < parents
-    assert all(row["waiting_on"] and row["state"] in ("opened", None) for row in waiting)
+    assert all(row["waiting_on"] and row["state"] in ("open", None) for row in waiting)
 
 
 def test_what_is_unresolved(demo: Reader, worlds: dict[str, Any]) -> None:
@@ -146,7 +146,10 @@ def test_counts_are_the_worlds_own(demo: Reader, worlds: dict[str, Any]) -> None
     states = [fact["state"] for fact in truth.merge_requests.values()]
     assert demo.ask("count", "mrs").lines == [
         f"Merge Requests: {len(states)}",
-        *(f"{state}: {states.count(state)}" for state in ("opened", "merged", "closed", "locked")),
+        *(
+            f"{name}: {states.count(state)}"
+            for name, state in {"open": "opened", "merged": "merged", "closed": "closed", "locked": "locked"}.items()
+        ),
     ]
     notes = [note for note in truth.notes.values() if note["parent"][0] == "merge_request"]
     system, pinned = sum(n["is_system"] for n in notes), sum(bool(n["position"]) for n in notes)

@@ -43,7 +43,7 @@ def test_it_was_closed_and_reopened_and_stays_closed_here(
     assert gitlab.one(ACTIONABLE, key) > 0
     passed(world, project, mr, "close", "reopen", "comment")
     gitlab.run()
-    assert gitlab.one("SELECT state FROM feedback.parents WHERE parent_key = ?", key) == "opened"
+    assert gitlab.one("SELECT state FROM feedback.parents WHERE parent_key = ?", key) == "open"
     assert lifecycle.state_of(gitlab.home, key) == "closed" and gitlab.one(ACTIONABLE, key) == 0
     assert gitlab.one("SELECT state FROM ops.lifecycle") == "closed"
     passed(world, project, mr, "comment")
