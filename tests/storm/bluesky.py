@@ -56,7 +56,8 @@ class BlueskyMob:
                 self.world.advance(seconds=(1 + pick % 997) / 1000)
             DEEDS[what](self, account, pick)
         for said in self.world.history[before:]:
-            self.touched |= {said.uri, said.text if said.kind == "repost" else said.uri}
+            if said.kind != "account" or what in ("leave", "return_"):
+                self.touched |= {said.uri, said.text if said.kind == "repost" else said.uri}
         return len(self.world.history) > before
 
     # What is true
@@ -70,10 +71,10 @@ class BlueskyMob:
                 found["bluesky", "item", uri] = Fact(cid, about)
         return found
 
-    def is_doubtful(self, key: Key, about: str) -> bool:
-        """Its owner, or the author of what was reposted, is away."""
+    def is_doubtful(self, key: Key, about: str, touched: set[str]) -> bool:
+        """Its owner, or the author of what was reposted, is away, or came or went meanwhile."""
         names = (key[2].split("/")[2], about.split("/")[2])
-        return any((account := self.world.accounts.get(did)) and not account.is_active for did in names)
+        return any(did in touched or not self.world.accounts[did].is_active for did in names)
 
     def news(self) -> list[tuple[Key, Words]]:
         """A repost says each version of its post."""

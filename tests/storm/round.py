@@ -250,10 +250,10 @@ class Round:
 
     def _leave(self, mob: Mob, touched: set[str]) -> Callable[[Key, str], bool]:
         doubted = self.trouble[mob.name].doubted()
-        is_doubtful = getattr(mob, "is_doubtful", lambda key, about: False)
+        is_doubtful = getattr(mob, "is_doubtful", lambda key, about, touched: False)
 
         def leave(key: Key, about: str) -> bool:
-            return key in mob.unseen or key in doubted or about in touched or is_doubtful(key, about)
+            return key in mob.unseen or key in doubted or about in touched or is_doubtful(key, about, touched)
 
         return leave
 
