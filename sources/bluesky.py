@@ -25,7 +25,7 @@ from sources.bluesky_told import Told
 from sources.bluesky_trail import Plan, Trail, load
 from sources.config import ConfigError, check_address
 from sources.cursor import BadCursor
-from sources.http import Failure
+from sources.http import Failure, TooLarge
 from sources.reading import Batch, Reading, Unread, side_by_side
 from sources.record import Json, Row, Table, fingerprint
 
@@ -131,10 +131,19 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
     tally = reading.tally("posts", account.did)
 
     async def ask(cursor: str | None, etag: str | None, is_large: bool = False) -> Page:
-        params: dict[str, str | int | list[str]] = {
-            "actor": account.did, "limit": MOST if is_large else config.posts_per_page, "filter": "posts_with_replies"
-        }  # fmt: skip
-        answer = await reading.api.get(FEED, params | ({"cursor": cursor} if cursor else {}), etag=etag, tally=tally)
+        limit = MOST if is_large else config.posts_per_page
+        while True:  # as many as one answer can hold: a record may be of a megabyte, whatever a post may
+            params: dict[str, str | int | list[str]] = {
+                "actor": account.did, "limit": limit, "filter": "posts_with_replies",
+                **({"cursor": cursor} if cursor else {}),
+            }  # fmt: skip
+            try:
+                answer = await reading.api.get(FEED, params, etag=etag, tally=tally)
+                break
+            except TooLarge:
+                if limit == 1:
+                    raise
+                limit //= 2
         page = page_of(answer)
         tally.pages += not answer.not_modified
         tally.fetched += len(page.items)

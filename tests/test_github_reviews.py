@@ -14,6 +14,7 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request, Switches
 from sources import github_reviews
 from sources.paging import walk
+from tests.in_memory import in_memory
 from tests.memory import Memory, exists, held, judge, read
 from tests.memory import settings as github
 from tests.synced import GitHubDesk, desk
@@ -41,7 +42,7 @@ def repo(world: GitHubWorld) -> Repo:
 @pytest.fixture
 def many(tmp_path: Path, world: GitHubWorld) -> GitHubDesk:
     """Somebody who has read a pull request with three hundred reviews."""
-    made = desk(tmp_path / "data", world)
+    made = in_memory(desk(tmp_path / "data", world))
     made.run()
     return made
 

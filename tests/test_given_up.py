@@ -11,6 +11,7 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.web import Request, Response
 from sources.http import Failure, connect
+from tests.in_memory import in_memory
 from tests.small_gitlab import NOW, gitlab, project, world  # noqa: F401
 from tests.synced import GitLabDesk, desk
 
@@ -103,7 +104,7 @@ def test_reviews_on_github_too(tmp_path: Path) -> None:
     for number in range(60):
         repo.review(repo.open_pull("maya", f"Change {number}", ""), "kofi", "APPROVED")
     world.advance(seconds=300)
-    read = desk(tmp_path / "data", world)
+    read = in_memory(desk(tmp_path / "data", world))
     read.app.switches.fault = lambda request: SERVER_ERROR if request.path.endswith("/reviews") else None
     assert read.run().exit_code == 3
     assert sum(call.path.endswith("/reviews") for call in read.app.log) < 40

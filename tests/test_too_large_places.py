@@ -4,11 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_project import Project
 from sources import http
+from tests.in_memory import in_memory
 from tests.small_gitlab import NOW, gitlab, project, world  # noqa: F401
-from tests.synced import GitLabDesk, desk
+from tests.synced import GitLabDesk, bluesky_desk, desk
 
 BOUND = 64 * 2**10
 
@@ -49,7 +51,7 @@ def test_large_comments_on_github_are_read_too(tmp_path: Path) -> None:
         repo.comment(1, "maya", f"{number} ".ljust(2000, "x"))
         repo.review(pull, "maya", "COMMENTED", f"{number} ".ljust(2000, "y"))
     world.advance(seconds=600)
-    read = desk(tmp_path / "data", world)
+    read = in_memory(desk(tmp_path / "data", world))
     assert read.run().exit_code == 0
     read.judge()
     for number in range(60):
@@ -72,7 +74,7 @@ def test_a_comment_too_large_by_itself_is_quarantined_by_name_and_the_others_lan
     for number in range(30):
         repo.comment(1, "maya", f"again {number}")
     world.advance(seconds=600)
-    read = desk(tmp_path / "data", world)
+    read = in_memory(desk(tmp_path / "data", world))
     assert read.run().exit_code == 3
     (kept,) = read.rows("ops.quarantine")
     assert str(large) in kept["key"] and "too large by itself" in kept["reason"]
@@ -81,3 +83,16 @@ def test_a_comment_too_large_by_itself_is_quarantined_by_name_and_the_others_lan
     world.advance(seconds=600)
     assert read.run().exit_code == 0
     read.judge()
+
+
+def test_large_posts_do_not_make_a_feed_unreadable(tmp_path: Path) -> None:
+    """A record may be of a megabyte: a hundred of them are no answer."""
+    world = BlueskyWorld(NOW)  # noqa: F811
+    world.account("maya.example", "Maya")
+    for number in range(120):
+        world.post("maya.example", f"{number} ".ljust(1500, "x"))
+        world.advance(seconds=1)
+    read = in_memory(bluesky_desk(tmp_path / "data", world, "maya.example"))
+    for options in ({}, {"sweep": True}, {"full": True}):
+        assert read.run(**options).exit_code == 0
+        read.judge()
