@@ -282,7 +282,15 @@ class Run:
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
             quota=quota.limit if quota else None, swept=reading.sweep, quarantined=len(reading.quarantined),
             problems=reading.problems, names=reading.names, whole=reading.whole, skipped=reading.skipped,
+            asked=_requests(reading),
         )  # fmt: skip
+
+
+def _requests(reading: Reading) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for (_, scope), tally in reading.tallies.items():
+        found[scope] = found.get(scope, 0) + tally.requests
+    return found
 
 
 def _is_of_one(surface: str) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from pipelines.ask.answer import USAGE, Refusal
 from pipelines.ask.published import Published, Where
@@ -98,14 +99,23 @@ def places(where: Where, asked: dict[str, Any]) -> Where:
     return where.given(project.strip("/") if project else None, condition, times=2)
 
 
-def none_match(warehouse: Published, asked: dict[str, Any]) -> str:
-    """Why a list is empty, where a name is the reason."""
+def none_match(warehouse: Published, asked: dict[str, Any], many: str = "") -> str:
+    """Why a list of `many` is empty: a name, a filter, or that not everything could be read."""
     for option, known in (("source", SOURCES), ("project", PROJECTS)):
         if asked.get(option):
             where = places(Where.all(), {option: asked[option]})
             if not warehouse.rows(f"SELECT 1 FROM feedback.events WHERE {where.sql} LIMIT 1", where.values):
                 return f"No {option} {asked[option]}; there is {_listed(row['name'] for row in warehouse.rows(known))}."
-    return "Nothing matches these filters."
+    unread = warehouse.rows("SELECT 1 FROM ops.failures WHERE resolved_at IS NULL LIMIT 1")
+    why = "Nothing matches these filters" if _is_filtered() else f"There are no {many or 'such'} here"
+    return f"{why}; but not everything could be read: see `earshot status`." if unread else f"{why}."
+
+
+def _is_filtered() -> bool:
+    """Whether somebody gave a filter."""
+    context = click.get_current_context()
+    given = (name for name in context.params if name not in ("limit", "opens", "as_json"))
+    return any(context.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in given)
 
 
 def _turn(where: Where, asked: dict[str, Any]) -> Where:

@@ -159,7 +159,7 @@ def _answer(
     by: str | None = None,
 ) -> Answer:
     """`by`: what rows are known by that have no number of their own; a short id of it is looked up again."""
-    empty = "" if rows else none_match(warehouse, asked)
+    empty = "" if rows else none_match(warehouse, asked, name.lower())
     known = names(warehouse)
     for row in rows:
         row["place"] = reference(row, known)
