@@ -19,7 +19,7 @@ import duckdb
 import orjson
 import pendulum
 
-from pipelines import lifecycle, mirror, models, observed
+from pipelines import changes, lifecycle, mirror, models, observed
 from pipelines.ledger import Ledger
 from pipelines.memory import give_back
 from pipelines.model_files import BUILT
@@ -93,6 +93,8 @@ class Making:
 
     async def make(self, only: Collection[str] | None = None) -> None:
         """Models, documents and what readers get; `only`: documents of these alone."""
+        if not (self.report.is_read or self.home.destination.is_published(self.home)):
+            return  # of nothing that could be read nothing is shown: it would look like an empty place
         with ThreadPoolExecutor(1, "index") as self.indexer:  # whatever comes, it is waited for while the lock is held
             try:
                 await self.build()
@@ -113,6 +115,8 @@ class Making:
             with self.stage("models"):
                 self.ledger.learn("undocumented", str(self.run_id))
                 await self.work(self._build)
+        else:
+            changes.remembered(self.ledger, self.report)
 
     async def document(self, only: Collection[str] | None = None) -> None:
         """Documents and their index: of what was touched, of these alone, or of all where something was left undone."""
@@ -214,7 +218,12 @@ class Making:
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()
-            models.build(connection, landed_tables(), anew=self.anew is not None, is_shared=home.destination.is_shared)
+            is_compared = self.anew is None
+            models.build(
+                connection, landed_tables(), anew=not is_compared, is_shared=home.destination.is_shared,
+                touched=changes.before if is_compared else None,
+            )  # fmt: skip
+            changes.after(connection, self.ledger, report, is_compared=is_compared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             settled = lifecycle.settle(connection, home)
             if observed.observe(connection, home) + settled.found:

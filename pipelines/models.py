@@ -45,9 +45,13 @@ class CheckFailed(Exception):
 
 
 def build(
-    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool, is_shared: bool = False
-) -> int:
-    """Brings every model up to date; rows replaced in kept tables. `anew`: all is rebuilt."""
+    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool,
+    is_shared: bool = False,
+    touched: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+) -> int:  # fmt: skip
+    """Brings every model up to date; rows replaced in kept tables. `anew`: all is rebuilt. `touched`: is called when
+    the TEMP table `dirty` says which parents were, and before anything is built of them.
+    """
     models = read_models(is_shared=is_shared)
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
@@ -59,6 +63,8 @@ def build(
         tables = _tables(landed)
         _ensure(connection, tables)
         _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
+        if touched:
+            touched(connection)
         replaced = 0
         for model in models:
             if model.stage:

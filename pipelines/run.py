@@ -62,6 +62,7 @@ class Asked:
     no_events: bool
     destination: str
     shard: str
+    verbose: bool
 
     @property
     def has_targets(self) -> bool:
@@ -107,8 +108,8 @@ NUMBER = click.IntRange(min=1)
 @click.option("--shard", metavar="K/N", default="", help="Only the Kth of N parts of all scopes.")
 @click.option("--every", type=period, metavar="PERIOD", help="Stay and repeat, e.g. --every 60s.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout; logs go to stderr.")
-@click.option("-v", "--verbose", is_flag=True, help="Log every scan.")
-def main(verbose: bool, **options: Any) -> None:
+@click.option("-v", "--verbose", is_flag=True, help="Log every scan, and tell of each project.")
+def main(**options: Any) -> None:
     """Read what is new on all configured SOURCES into the warehouse, once.
 
     \b
@@ -116,16 +117,16 @@ def main(verbose: bool, **options: Any) -> None:
     3 some scopes failed and the rest landed, 4 another run holds the lock,
     6 a named target cannot be read, nothing was written.
     """
+    asked = Asked(**options)
     gc.set_threshold(50_000, 20, 20)  # a run lives for seconds: the usual 700 costs it a twentieth
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
+        level=logging.INFO if asked.verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
         stream=Beside(),
     )  # fmt: skip
-    logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if verbose else logging.INFO)
+    logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if asked.verbose else logging.INFO)
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
-    asked = Asked(**options)
     screen = progress(asked.as_json)
     try:
         asked.check()
@@ -202,7 +203,7 @@ async def _runs(asked: Asked, screen: Plain) -> int:
                 raise
             _failed(error, screen)
         else:
-            summary(report, home, as_json=asked.as_json, demo=asked.demo)
+            summary(report, home, as_json=asked.as_json, demo=asked.demo, verbose=asked.verbose)
             sys.stdout.flush()  # a log or a program reads each run when it ends, not when a buffer is full
             if asked.every is None:
                 return report.exit_code

@@ -4,7 +4,7 @@ people's, so control characters never reach the terminal.
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from shlex import quote
 from shutil import which
 from typing import TYPE_CHECKING, Any
@@ -41,12 +41,14 @@ class Beside:
         sys.stderr.flush()
 
 
-def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
+def summary(report: "Report", home: Home, *, as_json: bool, demo: bool, verbose: bool = False) -> None:
     if as_json:
         envelope(report.exit_code in (0, 3), _data(report), {"exit_code": report.exit_code, "run_id": report.run_id})
         return
     for source in report.sources:
-        print(_read(source, {kind: n for (name, kind), n in report.new_events.items() if name == source.source}))
+        print("\n".join(_read(report, source)))
+        if verbose:
+            print("".join(f"  {line}\n" for line in _places(report, source)), end="")
         for problem in source.problems:
             name = source.names.get(problem.scope, problem.scope)
             print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
@@ -61,18 +63,43 @@ def summary(report: "Report", home: Home, *, as_json: bool, demo: bool) -> None:
     print(f"\n{_ending(report, home)}\n{_next_steps(report, home, demo)}")
 
 
-def _read(source: "SourceReport", news: dict[str, int]) -> str:
-    said = ", ".join(f"{n:,} {_plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1]))
-    gone = f"; {source.deleted} marked as deleted" if source.deleted else ""
+def _read(report: "Report", source: "SourceReport") -> Iterator[str]:
+    """What is new, what changed without a word, what it cost. What could not be read is never told as empty."""
+    news = {kind: n for (name, kind), n in report.new_events.items() if name == source.source}
+    said = [f"{n:,} {_plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1])]
+    said += [_became(kind, became) for kind, became in report.changed(source.source).items()]
+    marked, left = source.deleted, report.unchanged(source)
+    said += [f"{marked} marked as deleted"] if marked else []
+    nothing = "no news in what could be read" if source.problems or source.unread else "nothing new"
+    failed = len(source.failed)
+    some = f"{source.scopes - failed:,} of " if 0 < failed < source.scopes else ""
+    scopes = f"{some}{source.scopes:,} {_plural('scope', source.scopes)}"
+    yield (
+        f"{source.source}  read {scopes}: {', '.join(said) or nothing}"
+        if source.is_read
+        else f"{source.source}  not read"
+    )
+    if left:
+        yield f"        {left:,} unchanged, skipped"
     quota = f"; {source.quota_left:,} of {source.quota:,} left this hour" if source.quota and source.quota_left else ""
     saved = f", {source.not_modified} of them free (not modified)" if source.not_modified else ""
     waited = f"; waited {source.waited:.0f} s for limits" if source.waited >= 1 else ""
-    scopes = f"{source.scopes} {_plural('scope', source.scopes)}"
-    nothing = "no news among what can be read" if source.unread else "nothing new"
-    return (
-        f"{source.source}  read {scopes}: {said or nothing}{gone}\n"
-        f"        cost {source.requests} {_plural('request', source.requests)}{saved}{quota}{waited}"
-    )
+    yield f"        cost {source.requests} {_plural('request', source.requests)}{saved}{quota}{waited}"
+
+
+def _places(report: "Report", source: "SourceReport") -> Iterator[str]:
+    """One a project: what changed there, what was left alone, what it cost."""
+    for scope in sorted(source.held, key=lambda scope: source.names[scope]):
+        changed = sum(became["changed"] for became in report.changed(source.source, scope).values())
+        told = [f"{changed:,} changed"] if changed else []
+        told.append(f"{report.unchanged(source, scope):,} unchanged, skipped")
+        requests = source.asked.get(scope, 0)
+        yield f"{safe(source.names[scope])}: {', '.join(told)}; {requests:,} {_plural('request', requests)}"
+
+
+def _became(kind: str, became: dict[str, int]) -> str:
+    states = ", ".join(f"{n:,} {name}" for name, n in became.items() if n and name != "changed")
+    return f"{became['changed']:,} {_plural(kind, became['changed'])} changed{f' ({states})' if states else ''}"
 
 
 def _missing(unread: "Sequence[Unread]") -> str:
@@ -91,19 +118,28 @@ def _plural(kind: str, count: int) -> str:
 
 
 def _ending(report: "Report", home: Home) -> str:
+    took = f"{report.seconds:.1f} s"
     if report.published_bytes is None:
-        unread = any(source.unread for source in report.sources)
-        what = "Nothing that can be read has changed" if unread else "Nothing changed: the warehouse is as it was"
-        return f"{what}. {report.seconds:.1f} s"
+        if report.error:
+            return f"The run failed: readers have what they had. {took}"
+        if not report.is_read:
+            return f"Nothing could be read: the warehouse is as it was. {took}"
+        if any(source.problems or source.unread for source in report.sources):
+            return f"What could be read is as it was; of the rest nobody knows. {took}"
+        return f"Nothing changed: the warehouse is as it was. {took}"
     size, total = report.published_bytes / 2**20, sum(report.new_events.values())
     shared = home.destination.is_shared
     where = home.destination.told(home) if shared else f"{_shown_path(home.published)} ({size:.1f} MB copied)"
-    return f"{total:,} new {_plural('event', total)} published to {where} in {report.seconds:.1f} s"
+    if not report.is_read:
+        return f"Nothing could be read; what was read before was made ready for readers again. {took}"
+    return f"{total:,} new {_plural('event', total)} published to {where} in {took}"
 
 
 def _next_steps(report: "Report", home: Home, demo: bool) -> str:
     """Commands on lines of their own, to be copied as they are."""
     data = quote(_shown_path(home.path))
+    if not report.is_read:
+        return f"What is wrong, and what to do about it:\n  {_program('earshot')} status"
     if demo:
         return DEMO_STEPS.format(data=data, earshot=_program("earshot"))
     named = f"EARSHOT_DATA={data} " if "EARSHOT_DATA" in os.environ else ""
@@ -149,12 +185,14 @@ def _data(report: "Report") -> dict[str, Any]:
         "error": report.error or report.stage_problem,
         "sources": [
             {
-                "source": s.source, "scopes": s.scopes, "requests": s.requests, "not_modified": s.not_modified,
+                "source": s.source, "scopes": s.scopes, "completed": s.completed,
+                "requests": s.requests, "not_modified": s.not_modified,
                 "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
                 "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
                 "skipped": s.skipped,
                 "told": [*s.told[:MOST_TOLD]],
                 "unread": [{"key": each.key, "reason": each.reason} for each in s.unread[:MOST_TOLD]],
+                "changed": report.changed(s.source), "unchanged": report.unchanged(s),
                 "problems": [
                     {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
                      "until": p.until and p.until.to_iso8601_string()} for p in s.problems

@@ -297,7 +297,15 @@ class Run:
             quota=quota.limit if quota else None, swept=reading.sweep, unread=missing, told=reading.told,
             deleted=reading.deleted, problems=reading.problems, names=reading.names, whole=reading.whole,
             skipped=reading.skipped,
+            asked=_requests(reading),
         )  # fmt: skip
+
+
+def _requests(reading: Reading) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for (_, scope), tally in reading.tallies.items():
+        found[scope] = found.get(scope, 0) + tally.requests
+    return found
 
 
 def _is_of_one(surface: str) -> bool:

@@ -100,7 +100,8 @@ def _cursor(row: Row, lag: float | None, *, short: bool) -> tuple[str, ...]:
 def _health(console: "Console", control: Control, held: Held, troubles: list[Trouble], interval: int) -> None:
     console.print()
     whole = held.parents - len(held.incomplete)
-    console.print(f"Complete:    {whole:,} of {held.parents:,} threads hold all that their service counts")
+    if held.published:
+        console.print(f"Complete:    {whole:,} of {held.parents:,} threads hold all that their service counts")
     for source, told in control.quotas.items():
         if told["remaining"] is not None:
             limit = f" of {told['limit']:,}" if told["limit"] else ""
