@@ -7,11 +7,13 @@ from functools import cached_property
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from pipelines.glossary import Told
 from sources.record import fingerprint
 
-__all__ = ["BUILT", "Model", "models_fingerprint", "read_models"]
+__all__ = ["BUILT", "SHOWN", "Model", "is_shown", "models_fingerprint", "read_models"]
 
 BUILT = "SELECT 1 FROM information_schema.tables WHERE table_schema = 'feedback' AND table_name = 'events'"
+SHOWN = ("feedback", "ops")  # schemas that readers are promised
 FOLDER = Path(__file__).parent / "models"
 SHARED = "kept by, where shared"
 
@@ -46,13 +48,19 @@ class Model:
     def parsed_by(self) -> str | None:
         return self.header.get("parsed by")
 
+    @property
+    def told(self) -> Told:
+        return Told(self.description, ", ".join(self.key), self.column_comments)
+
     @cached_property
     def reads(self) -> set[str]:
         return set(re.findall(r"\b(?:FROM|JOIN)\s+([a-z_]+\.[a-z_]+)", self.sql))
 
     @property
     def column_comments(self) -> dict[str, str]:
-        said = re.findall(r"(\w+),?[ \t]+--[ \t]*(\S.*)$", self.sql, re.M)
+        """What stands beside the columns of the last SELECT, which are the model's."""
+        columns = re.split(r"^SELECT\b", self.sql, flags=re.M)[-1].partition("\nFROM ")[0]
+        said = re.findall(r"(\w+),?[ \t]+--[ \t]*(\S.*)$", columns, re.M)
         return {column: comment.strip() for column, comment in said if column.islower()}
 
 
@@ -67,9 +75,13 @@ def read_models(folder: Path = FOLDER, *, is_shared: bool = False) -> list[Model
     return [models[name] for name in order.static_order()]
 
 
+def is_shown(name: str) -> bool:
+    return name.startswith(tuple(f"{schema}." for schema in SHOWN))
+
+
 def models_fingerprint(folder: Path = FOLDER) -> str:
     """Of the models and of what reads rows out of them."""
-    files = [*sorted(folder.glob("*/*.sql")), *(Path(__file__).with_name(f"{name}.py") for name in ("marks",))]
+    files = [*sorted(folder.glob("*/*.sql")), *(Path(__file__).with_name(f"{name}.py") for name in ("marks", "glossary"))]
     return fingerprint([(path.name, str(path.parent.name), path.read_text()) for path in files])
 
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import duckdb
 
-from pipelines import parsed
-from pipelines.model_files import Model, models_fingerprint, read_models
+from pipelines import glossary, parsed
+from pipelines.model_files import Model, is_shown, models_fingerprint, read_models
 from pipelines.narrowing import narrowed
 from sources.record import Table
 
@@ -58,6 +58,7 @@ def build(
     connection.execute("CREATE TABLE IF NOT EXISTS ops.dirty_documents (parent_key VARCHAR)")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_loads (load_id VARCHAR)")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_scopes (name VARCHAR, scope VARCHAR, shown VARCHAR)")
+    connection.execute("CREATE TABLE IF NOT EXISTS ops.narrowed (name VARCHAR, made_of VARCHAR, sql VARCHAR)")
     connection.begin()
     try:
         tables = _tables(landed)
@@ -71,6 +72,8 @@ def build(
                 _put_off(connection, model, anew=anew, is_shared=is_shared)
             else:
                 replaced += _build_one(connection, model, models, tables, anew=anew, by_row=not is_shared)
+        for name, told in glossary.TABLES.items() if anew else ():
+            _comment(connection, name, "TABLE", told)
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
@@ -180,7 +183,7 @@ def _put_off(connection: duckdb.DuckDBPyConnection, model: Model, *, anew: bool,
             due += f" UNION SELECT parent_key FROM {model.name}"
         else:
             connection.execute(f"CREATE OR REPLACE TABLE {model.name} AS {columns}")
-        _comment(connection, model, "TABLE")
+        _comment(connection, model.name, "TABLE", model.told)
     connection.execute(f"INSERT INTO ops.dirty_documents ({due}) EXCEPT SELECT parent_key FROM ops.dirty_documents")
 
 
@@ -197,7 +200,7 @@ def _build_one(
 ) -> int:  # fmt: skip
     if model.kept_by and anew:
         parsed.create(connection, model.name, model.sql, model.parsed_by)
-        _comment(connection, model, "TABLE")
+        _comment(connection, model.name, "TABLE", model.told)
         check(connection, model)
         connection.commit()  # all is built again until all of it is: what was not committed stays in memory
         connection.execute("CHECKPOINT")
@@ -215,7 +218,7 @@ def _build_one(
         return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
     if anew:
         connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
-        _comment(connection, model, "VIEW")
+        _comment(connection, model.name, "VIEW", model.told)
     return 0
 
 
@@ -267,12 +270,11 @@ def _scopes_shown(tables: Mapping[str, Table]) -> str:
     )
 
 
-def _comment(connection: duckdb.DuckDBPyConnection, model: Model, kind: str) -> None:
-    connection.execute(f"COMMENT ON {kind} {model.name} IS {_quoted(model.description)}")
-    columns = {row[0] for row in connection.execute(f"DESCRIBE {model.name}").fetchall()}
-    for column, comment in model.column_comments.items():
-        if column in columns:
-            connection.execute(f"COMMENT ON COLUMN {model.name}.{column} IS {_quoted(comment)}")
+def _comment(connection: duckdb.DuckDBPyConnection, name: str, kind: str, told: glossary.Told) -> None:
+    connection.execute(f"COMMENT ON {kind} {name} IS {_quoted(told.table)}")
+    for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall():
+        if said := told.columns.get(column) or (glossary.SHARED.get(column) if is_shown(name) else None):
+            connection.execute(f"COMMENT ON COLUMN {name}.{column} IS {_quoted(said)}")
 
 
 def _bound(only: Iterable[str] | None) -> list[list[str]]:

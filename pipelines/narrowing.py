@@ -25,7 +25,6 @@ def narrowed(
     """As an earlier run worked it out from the same models: importing the parser takes 0.1 s."""
     rows = BY_ROW if by_row else ROWS
     made_of = fingerprint(sql, sorted(views), sorted(parents), rows)  # in whatever order this process has them
-    connection.execute("CREATE TABLE IF NOT EXISTS ops.narrowed (name VARCHAR, made_of VARCHAR, sql VARCHAR)")
     known = connection.execute(
         "SELECT sql FROM ops.narrowed WHERE name = ? AND made_of = ?", [name, made_of]
     ).fetchone()

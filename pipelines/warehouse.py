@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -139,17 +139,22 @@ def set_aside(path: Path) -> Path:
     return path.rename(path.with_name(f"{path.name}.aside-{pendulum.now('UTC').format('YYYYMMDDHHmmssSSSSSS')}"))
 
 
-def copied(source: Path, target: Path) -> int:
-    """A closed, checkpointed database file, whole or not at all; bytes copied. The one cost that grows with history."""
+def copied(source: Path, target: Path, tidied: Callable[[Path], None] = lambda copy: None) -> int:
+    """A closed, checkpointed database file, whole or not at all, and `tidied` before anybody sees it; bytes copied. The
+    one cost that grows with history.
+    """
     partial = target.with_suffix(".partial")
+    log_of_it = partial.with_name(f"{partial.name}.wal")  # a killed run's would be played into this copy
     try:
+        log_of_it.unlink(missing_ok=True)
         shutil.copyfile(source, partial)  # by the kernel
+        tidied(partial)
         with open(partial, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(partial, target)
-    except OSError:
+    finally:
         partial.unlink(missing_ok=True)
-        raise
+        log_of_it.unlink(missing_ok=True)
     folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -53,19 +53,19 @@ SELECT
     said.arguments,                                       -- JSON: a list
     said.options,                                         -- JSON: key=value
     said.problem,                                         -- why it cannot be read as a command
-    said.line,
+    said.line,                                            -- as it was written
     said.author,
     said.author_role,
-    CASE                                                  -- by `authors`; without them, by the service's word for members
+    CASE
         WHEN EXISTS (SELECT 1 FROM ops.authors) THEN lower(said.author) IN (SELECT login FROM ops.authors)
         ELSE coalesce(said.author_role IN ('OWNER', 'MEMBER', 'COLLABORATOR', 'internal'), false)
-    END AS is_author_allowed,
+    END AS is_author_allowed,                             -- by `authors`; without them, by the service's word for members
     said.is_own,
     said.is_bot,
     said.is_latest,
     said.is_deleted,
     said.is_actionable,
-    CASE WHEN answered.command_key IS NOT NULL THEN 'answered' ELSE 'seen' END AS status,
+    CASE WHEN answered.command_key IS NOT NULL THEN 'answered' ELSE 'seen' END AS status, -- seen or answered
     answered.answered_by,
     said.url,
     said.created_at,

@@ -17,11 +17,11 @@ SELECT
     author_role,
     is_bot,
     is_system,
-    is_own,                                               -- said by ourselves
-    is_team,                                              -- somebody of the team said it; null: nobody tells
-    is_edit,                                              -- was it changed since it was first seen
+    is_own,
+    is_team,
+    is_edit,
     is_actionable,
-    is_unlisted,                                          -- the author asks not to be shown to the public
+    is_unlisted,
     title,
     body,
     url,

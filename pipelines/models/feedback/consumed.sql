@@ -5,9 +5,9 @@
 SELECT
     acknowledged.consumer,
     route.issue_key,
-    route.route,
-    max(route.comment_id) AS last_comment_id,
-    max(acknowledged.processed_at) AS last_at
+    route.route,                                          -- before the change was opened, or after
+    max(route.comment_id) AS last_comment_id,             -- the newest comment there that it acknowledged
+    max(acknowledged.processed_at) AS last_at             -- when it acknowledged that
 FROM ops.acknowledgements AS acknowledged
 INNER JOIN feedback.routes AS route ON route.event_key = acknowledged.event_key
 GROUP BY acknowledged.consumer, route.issue_key, route.route

@@ -17,28 +17,28 @@ SELECT
     said.parent_number,
     said.author,
     said.body,
-    pinned.path,
-    pinned.old_path,
-    pinned.old_path IS NOT NULL AND pinned.old_path <> pinned.path AS is_renamed,
+    pinned.path,                                          -- the file that was commented on
+    pinned.old_path,                                      -- its name before, where the service tells
+    pinned.old_path IS NOT NULL AND pinned.old_path <> pinned.path AS is_renamed, -- the file has another name now
     pinned.new_line,                                      -- null on a removed line
     pinned.old_line,                                      -- null on an added line
     pinned.line,                                          -- as the reviewer saw it; null on a whole-file or image note
     pinned.start_line,                                    -- of a range; else the same line
     pinned.current_line,                                  -- after later pushes; null when outdated
-    pinned.current_start_line,
-    pinned.side,
+    pinned.current_start_line,                            -- of a range, after later pushes
+    pinned.side,                                          -- LEFT: what was there before; RIGHT: what is there now
     pinned.position_type,                                 -- line, file, text, image
-    pinned.base_sha,
-    pinned.start_sha,
+    pinned.base_sha,                                      -- where the branch left; null where the service does not tell
+    pinned.start_sha,                                     -- the version compared with; null where the service does not tell
     pinned.head_sha,                                      -- the commit the reviewer was reading
-    pinned.current_sha,
-    pinned.is_outdated,
+    pinned.current_sha,                                   -- the newest commit that it was placed in
+    pinned.is_outdated,                                   -- pushed to since, so that its line is another or gone
     resolution.is_resolved,
     coalesce(                                             -- a longer fence is for words with fences in them
         nullif(regexp_extract(chr(10) || said.body, '\n[ \t]*?````+suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*````', 1), ''),
         nullif(regexp_extract(chr(10) || said.body, '\n[ \t]*?```suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*```', 1), '')
     ) AS suggestion,                                      -- the first; what is quoted is another's
-    pinned.diff_hunk,
+    pinned.diff_hunk,                                     -- the diff around it, as far as it is known
     said.url,
     said.created_at
 FROM feedback.comments AS said

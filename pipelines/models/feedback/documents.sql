@@ -87,7 +87,7 @@ told AS (
 )
 
 SELECT
-    parent_key AS document_key,
+    parent_key AS document_key,                           -- the same as parent_key
     parent_key,
     source,
     kind,                                                 -- issue, pull_request, merge_request, post
@@ -98,7 +98,7 @@ SELECT
     author,                                               -- who opened it
     participants,                                         -- whose words are in it, in small letters
     body,                                                 -- description, labels, then the threads in order
-    md5(coalesce(title, '') || chr(10) || body) AS content_hash,
+    md5(coalesce(title, '') || chr(10) || body) AS content_hash, -- of title and body: what is embedded once is not embedded again
     is_unlisted,                                          -- somebody in it asks not to be shown; these words are left out
     url,
     created_at,

@@ -39,12 +39,12 @@ ordered AS (
 )
 
 SELECT
-    event_key,                                            -- source:kind:scope:id:version, the same for ever
+    event_key,
     source,
     kind,
-    scope,                                                -- numeric id: survives renames
-    scope_name,                                           -- what people call it today
-    id,                                                   -- the service's own id, shared by all versions
+    scope,
+    scope_name,
+    id,
     ordered.parent_key,
     parent_kind,
     parent_number,
@@ -53,9 +53,9 @@ SELECT
     author,
     author_role,
     is_bot,
-    is_system,                                            -- written by the service, not by a person
-    is_own,                                               -- said by ourselves: it carries a marker of our answers
-    is_own OR is_author_of_team AS is_team,               -- by `team`, else by the service's word; null: nobody tells
+    is_system,
+    is_own,
+    is_own OR is_author_of_team AS is_team,
     version_number > 1 AS is_edit,
     versions_after = 1 AS is_latest,
     is_deleted,
@@ -66,12 +66,12 @@ SELECT
         WHEN 'blocked' THEN has_command
         ELSE life.state IS NULL                           -- closed and merged are so for good, also when reopened
     END AS is_actionable,
-    is_unlisted,                                          -- the author asks not to be shown to the public
+    is_unlisted,
     title,
     body,
     url,
     created_at,
     updated_at,
-    seen_at                                               -- when this version was first seen
+    seen_at
 FROM ordered
 LEFT JOIN ops.lifecycle AS life ON life.parent_key = ordered.parent_key

@@ -5,7 +5,7 @@
 SELECT
     link.event_key,
     link.url,                                             -- one spelling for one page: no fragment, no click trackers
-    link.domain,
+    link.domain,                                          -- the page's host
     link.title,                                           -- of its preview card, where there is one
     said.source,
     said.kind,
@@ -14,6 +14,6 @@ SELECT
     said.thread_id,
     said.created_at,
     count(*) OVER (PARTITION BY link.url, said.author) AS shared_by_author,   -- how often this author shared it, ever
-    count(*) OVER (PARTITION BY link.url) AS shared_by_all
+    count(*) OVER (PARTITION BY link.url) AS shared_by_all -- how often anybody shared it
 FROM staging.bluesky_links AS link
 INNER JOIN feedback.comments AS said ON said.event_key = link.event_key

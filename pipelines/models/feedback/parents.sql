@@ -15,21 +15,21 @@ SELECT
     scope,
     scope_name,
     number,
-    title,
+    title,                                                -- as it is now
     state,                                                -- open, merged, closed or locked (while a merge goes on)
-    is_draft,
-    author,
-    assignees,
-    reviewers,
-    labels,
-    milestone,
-    source_branch,
-    target_branch,
-    head_sha,
-    merge_status,
-    merged_by,
-    merged_at,
-    closed_at,
+    is_draft,                                             -- marked as not ready
+    author,                                               -- who opened it
+    assignees,                                            -- logins
+    reviewers,                                            -- logins of those who were asked or have reviewed
+    labels,                                               -- names
+    milestone,                                            -- its name
+    source_branch,                                        -- what is to be merged; null of issues
+    target_branch,                                        -- into what; null of issues
+    head_sha,                                             -- the newest commit; null of issues
+    merge_status,                                         -- why it can be merged or not, in GitLab's words
+    merged_by,                                            -- who merged it, where the service tells
+    merged_at,                                            -- when it was merged
+    closed_at,                                            -- when it was closed; null: it is not
     created_at,
     updated_at,
     url

@@ -35,7 +35,7 @@ SELECT
     is_bot,
     verdict,                                              -- approved, changes_requested, commented, dismissed, unapproved
     is_standing,                                          -- its author's last verdict there; words alone change none
-    has_words,
+    has_words,                                            -- there is a text with it
     body,
     commit_sha,                                           -- what was reviewed; null where the service does not tell
     url,

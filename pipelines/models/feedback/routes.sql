@@ -5,11 +5,11 @@ SELECT
     said.event_key,
     link.issue_key,
     link.change_key,
-    CASE                                                  -- after the change was opened: it belongs there
+    CASE
         WHEN said.created_at <= coalesce(change.created_at, link.linked_at) THEN 'before'
         ELSE 'after'
-    END AS route,
-    CAST(said.id AS BIGINT) AS comment_id,
+    END AS route,                                         -- before the change was opened, or after: then it belongs there
+    CAST(said.id AS BIGINT) AS comment_id,                -- the service's id: later comments have greater ones
     said.author,
     said.is_latest,
     said.is_deleted,

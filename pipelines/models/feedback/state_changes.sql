@@ -6,6 +6,6 @@ SELECT
     id,                                                   -- the service's own
     parent_key,
     state,                                                -- closed, reopened, merged
-    author,
-    created_at
+    author,                                               -- who changed it
+    created_at                                            -- when
 FROM staging.gitlab_state_changes

@@ -61,26 +61,26 @@ SELECT
     threads.parent_key,
     threads.parent_kind,
     threads.parent_number,
-    threads.opener,
-    threads.opening_words,
-    threads.last_author,
-    threads.last_words,
-    coalesce(resolution.is_resolvable, threads.is_on_a_diff) AS is_resolvable,
+    threads.opener,                                       -- who began it
+    threads.opening_words,                                -- what it began with
+    threads.last_author,                                  -- who said the last word, bots too
+    threads.last_words,                                   -- what was said last
+    coalesce(resolution.is_resolvable, threads.is_on_a_diff) AS is_resolvable, -- it can be settled by a click
     resolution.is_resolved,                               -- null where the service does not tell (GitHub's REST API)
     threads.is_unlisted,                                  -- somebody in it asks not to be shown to the public
     threads.answered_by,                                  -- event_key of our own last answer in it
-    threads.comment_count,
-    threads.participant_count,
-    threads.opened_at,
-    threads.last_at,
-    CASE                                                  -- whose turn it is: 'team', a person, or null: nobody is asked
+    threads.comment_count,                                -- utterances in it, without those that the service wrote
+    threads.participant_count,                            -- different people and bots in it
+    threads.opened_at,                                    -- when it began
+    threads.last_at,                                      -- when its last word was said
+    CASE
         WHEN NOT threads.is_open OR threads.last_to_answer IS NULL OR resolution.is_resolved THEN NULL
         WHEN threads.parent_kind = 'post' AND NOT threads.has_team THEN NULL              -- strangers among themselves
         WHEN threads.last_side = 'stranger' THEN 'team'
         WHEN threads.last_to_answer <> asked.parent_author THEN asked.parent_author
         WHEN threads.last_side = 'nobody tells' AND threads.parent_kind <> 'post' THEN 'team'
         WHEN threads.last_to_answer <> threads.first_to_ask THEN threads.first_to_ask     -- of a thread in a diff
-    END AS waiting_on,
+    END AS waiting_on,                                    -- whose turn it is: 'team', a person, or null: nobody is asked
     threads.url
 FROM threads
 LEFT JOIN asked ON asked.parent_key = threads.parent_key

@@ -28,10 +28,10 @@ SELECT
     coalesce(counts.scope_name, unread.scope_name) AS scope_name,
     coalesce(counts.parent_number, CAST(regexp_extract(unread.parent_key, '[0-9]+$') AS BIGINT)) AS parent_number,
     counts.remote_count,                                  -- null where the service's own word could not be read
-    coalesce(counts.held_count, 0) AS held_count,
+    coalesce(counts.held_count, 0) AS held_count,         -- comments that we hold
     coalesce(unread.unread_count, 0) AS unread_count,     -- records that could not be read, as `earshot quarantine` lists
     unread.parent_key IS NULL
-    AND counts.remote_count BETWEEN counts.held_count AND counts.held_count + counts.let_be_count AS is_complete,
+    AND counts.remote_count BETWEEN counts.held_count AND counts.held_count + counts.let_be_count AS is_complete, -- we hold all that the service counts, and nothing of it is unread
     counts.checked_at,                                    -- last read whole
     counts.is_all_that_is_listed AND unread.parent_key IS NULL AS is_all_that_is_listed -- services count what they hide from our token
 FROM counts

@@ -12,7 +12,7 @@ WITH named AS (
 SELECT
     type,                                                 -- as its author's client wrote it
     count(*) AS posts,                                    -- versions of posts that hold some
-    min(seen_at) AS first_seen_at,
-    max(seen_at) AS last_seen_at
+    min(seen_at) AS first_seen_at,                        -- when a run first saw one
+    max(seen_at) AS last_seen_at                          -- when a run last saw one
 FROM named
 GROUP BY type
