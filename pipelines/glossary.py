@@ -1,5 +1,5 @@
-"""What columns mean, as the database itself tells it (`earshot schema`): those that mean the same wherever they stand, and
-the tables that no SELECT makes. A model says beside a column what is its own.
+"""What columns mean, as the database itself tells it (`earshot schema`): those that mean the same wherever they stand,
+and the tables that no SELECT makes. A model says beside a column what is its own.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ SHARED = {
     "is_team": "said by somebody of the team: by `team`, else by the service's word; null: nobody tells",
     "is_unlisted": "the author asks not to be shown to the public",
     "issue_key": "parent_key of the issue",
-    "kind": "issue, pull_request, merge_request, issue_comment, review_comment, review, note, diff_note, post, reply, …",
+    "kind": "what it is: issue, pull_request, issue_comment, review_comment, review, note, diff_note, post …",
     "last_at": "when it was last met",
     "linked_at": "when `earshot link` said so",
     "login": "login, handle or DID, in small letters",
@@ -97,7 +97,7 @@ TABLES = {
         "detail": "JSON: what a surgical run was asked, and what became of it",
     }),
     "ops.requests": Told(
-        "What each list cost and gave in each run: one row per run and list.", "shard, run_id, source, scope, surface", {
+        "What each list cost and gave in a run: one row per run and list.", "shard, run_id, source, scope, surface", {
             "pages": "pages that were read",
             "fetched": "records on them",
             "retries": "requests that were made again",
@@ -168,12 +168,12 @@ TABLES = {
     ),
     "ops.authors": Told("Whose words are actionable (`[earshot] authors`): one row per person.", "login", {}),
     "ops.team": Told("Who answers (`[earshot] team`): one row per person.", "login", {}),
-    "ops.settings": Told("Settings that the models mind: one row.", "", {"command_prefix": "how a slash command begins"}),
+    "ops.settings": Told("Settings of the models: one row.", "", {"command_prefix": "how a slash command begins"}),
     "ops.dirty_documents": Told("Documents that are due to be made again: one row per parent.", "parent_key", {}),
     "ops.taken_loads": Told(
         "Load packages that the models have taken: one row per package.", "load_id", {"load_id": "dlt's name of it"}
     ),
-    "ops.taken_scopes": Told("What the models showed of scopes and decisions: one row per thing shown.", "name, scope", {
+    "ops.taken_scopes": Told("What the models showed of scopes and decisions: one row per thing.", "name, scope", {
         "name": "the table that told it",
         "scope": "what it is about",
         "shown": "what was shown of it",

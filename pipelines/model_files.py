@@ -81,7 +81,8 @@ def is_shown(name: str) -> bool:
 
 def models_fingerprint(folder: Path = FOLDER) -> str:
     """Of the models and of what reads rows out of them."""
-    files = [*sorted(folder.glob("*/*.sql")), *(Path(__file__).with_name(f"{name}.py") for name in ("marks", "glossary"))]
+    code = (Path(__file__).with_name(f"{name}.py") for name in ("marks", "glossary"))
+    files = [*sorted(folder.glob("*/*.sql")), *code]
     return fingerprint([(path.name, str(path.parent.name), path.read_text()) for path in files])
 
 

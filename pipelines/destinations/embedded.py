@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pipelines.destinations import Cursors
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from pipelines.destinations.control import Control
