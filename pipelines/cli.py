@@ -32,6 +32,7 @@ COMMANDS = {
     "index": "pipelines.ask.index:index",
     "verify": "pipelines.ask.verify:verify",
     "sql": "pipelines.ask.sql:sql",
+    "schema": "pipelines.ask.schema:schema",
     "commands": "pipelines.ask.commands:commands",
     "completion": "pipelines.ask.commands:completion",
 }
