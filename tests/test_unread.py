@@ -23,6 +23,7 @@ from pipelines.screen import summary
 from pipelines.shadow import verify
 from pipelines.sync import Options
 from tests.asked import REAL_NOW, Reader, at_its_time
+from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, Reached, bluesky_desk, desk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -433,3 +434,21 @@ def test_bluesky_forgets_what_its_author_deleted(bluesky: BlueskyDesk) -> None:
     bluesky.run()
     bluesky.run()
     assert bluesky.run().exit_code == 0
+
+
+def test_an_answer_that_is_no_record_at_all_is_a_failed_read(tmp_path: Path, repo: Repo) -> None:
+    """One record was asked for, and something without an id came: nothing of it could ever be asked for again."""
+    pull = repo.open_pull("benji", "Cache", "It does.")
+    named = {"pulls": {REPO: [pull]}}
+    repo.review(pull, "tomasz-w", "APPROVED", "Good.")
+    repo.world.advance(seconds=LATER)
+    read = in_memory(desk(tmp_path / "data", repo.world))
+    read.app.switches.fault = lambda request: (
+        Response(200, {"message": "?"}) if request.path.endswith(f"/pulls/{pull}") else None
+    )
+    failed = read.run(named)
+    assert failed.exit_code in (1, 3) and read.rows("ops.quarantine") == []
+    assert any("not a record" in problem.message for problem in failed.sources[0].problems)
+    read.app.switches.fault = None
+    assert read.run(named).exit_code == 0
+    assert {row["kind"] for row in read.rows("feedback.events")} >= {"pull_request", "review"}
