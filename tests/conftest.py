@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.asked import demo, demo_home, own, worlds
-from tests.in_memory import in_memory
+from tests.in_memory import in_memory, let_go
 from tests.servers import Cluster, cluster
 from tests.speaker import heard, speaker
 
@@ -19,6 +19,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "server" in getattr(item, "fixturenames", ()):
             item.add_marker("ci")
+
+
+@pytest.fixture(autouse=True)
+def warehouses_end_with_their_test() -> Iterator[None]:
+    with let_go():
+        yield
 
 
 @pytest.fixture

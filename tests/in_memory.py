@@ -28,7 +28,7 @@ from sources.record import Json, Row, Table
 from sources.target import Target
 from tests.synced import Desk
 
-__all__ = ["InMemory", "InMemoryLanding", "in_memory", "opened", "snapshot"]
+__all__ = ["InMemory", "InMemoryLanding", "in_memory", "let_go", "opened", "snapshot"]
 
 TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
 ROOT = ("_dlt_load_id", "_dlt_id")
@@ -36,6 +36,7 @@ CHILD = ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 LOADS = "(load_id VARCHAR, schema_name VARCHAR, status BIGINT, inserted_at TIMESTAMPTZ, schema_version_hash VARCHAR)"
 D = TypeVar("D", bound=Desk)
 INSTEAD_OF: dict[Path, "InMemory"] = {}  # the file that readers would open → where they look instead
+MADE: list["InMemory"] = []  # by the tests that are not over
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,9 @@ class InMemory(Embedded):
     db: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(config={"threads": 1}))
     cursors_of: dict[str, dict[str, dict[str, Json]]] = field(default_factory=dict)
     loads: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        MADE.append(self)
 
     def is_there(self, home: Home) -> bool:
         return bool(self.loads)
@@ -175,6 +179,16 @@ def _insert(db: duckdb.DuckDBPyConnection, schema: str, name: str, table: Table,
     db.register("arrived", pa.table(columns))
     db.execute(f"INSERT INTO {schema}.{name} BY NAME SELECT * FROM arrived")
     db.unregister("arrived")
+
+
+@contextmanager
+def let_go() -> Iterator[None]:
+    """What is made meanwhile is over with it: left to Python, a hundred warehouses would wait to be collected."""
+    before = len(MADE)
+    yield
+    for each in MADE[before:]:
+        each.db.close()
+    del MADE[before:]
 
 
 def in_memory(desk: D, base: D | None = None) -> D:
