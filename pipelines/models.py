@@ -37,7 +37,13 @@ AT_ONCE = 12_000  # events whose documents are made in one go
 OURS = ("staging", "feedback", "ops")
 DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
 DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
-TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
+TYPES = {
+    "string": "VARCHAR",
+    "int64": "BIGINT",
+    "bool": "BOOLEAN",
+    "timestamp[us, tz=UTC]": "TIMESTAMPTZ",
+    "double": "DOUBLE",
+}
 
 
 class CheckFailed(Exception):

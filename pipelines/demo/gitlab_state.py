@@ -66,8 +66,8 @@ class DiffRefs:
 class Position:
     """Where a DiffNote hangs: a line, perhaps the end of a range; a point on an image; or a whole file.
 
-    `range_as` is how the ends of the range are sent: "numbers", "strings", or "missing" lines, where only the
-    line code says them. GitLab does all three.
+    `range_as` is how the ends of the range are sent: "numbers", "strings", "missing" lines, where only the line code
+    says them, or "codes": no ends at all, their codes and types beside each other. GitLab has done all four.
     """
 
     old_path: str
