@@ -22,7 +22,7 @@ SHOWN = (
     "detailed_merge_status", "merged_at", "confidential", "assignees", "reviewers", "milestone", "target_branch",
 )  # fmt: skip
 SIGNS = {"merge_request": "!", "issue": "#"}
-ADDRESS = re.compile(r"/(?:merge_requests|issues(?:/incident)?|work_items)/([0-9]{1,18})$")  # tasks are work items
+ADDRESS = re.compile(r"/(merge_requests|issues(?:/incident)?|work_items)/([0-9]{1,18})$")
 
 
 def parent_key(scope: str, kind: str, number: int) -> str:
@@ -33,8 +33,11 @@ def parent_key(scope: str, kind: str, number: int) -> str:
 def number_told(item: Json) -> int | None:
     """Of a merge request or issue, as far as one that cannot be read tells it: its address ends in it, too."""
     number, url = item.get("iid"), item.get("web_url")
+    if isinstance(number, int):
+        return number
     led = ADDRESS.search(url) if isinstance(url, str) else None
-    return number if isinstance(number, int) else int(led[1]) if led else None
+    told = int(led[2]) if led else None
+    return None if led and led[1] == "work_items" and told == item.get("id") else told  # of tasks it was the id once
 
 
 def project_row(project: Json, seen_at: DateTime) -> Row:

@@ -12,6 +12,7 @@ from pipelines.demo.gitlab_notes import Conversation
 from pipelines.demo.gitlab_state import (
     DiffRefs,
     Event,
+    ExternalIssue,
     FileDiff,
     Issuable,
     Issue,
@@ -25,7 +26,10 @@ from pipelines.demo.gitlab_state import (
 if TYPE_CHECKING:
     from pipelines.demo.gitlab_world import GitLabWorld
 
-CLOSING = re.compile(r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)):?((?:,? ?(?:and )?#\d+)+)", re.I)
+CLOSING = re.compile(
+    r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)):?((?:,? ?(?:and )?(?:#\d+|(?-i:[A-Z]+-\d+)))+)",
+    re.I,
+)
 
 
 class Project(Conversation):
@@ -37,6 +41,8 @@ class Project(Conversation):
         self.team: set[str] = set()  # who may read internal notes and confidential issues
         self.created_at = world.now
         self.revision = 0
+        self.archived = False  # to be read only
+        self.tracker: dict[str, ExternalIssue] = {}  # issues of Jira's, if it is connected to one
         self.default_branch = "main"
         self.merge_requests: dict[int, MergeRequest] = {}
         self.issues: dict[int, Issue] = {}
@@ -52,6 +58,11 @@ class Project(Conversation):
         former.pop(new_path.lower(), None)
         paths[new_path.lower()] = self
         self.path_with_namespace = new_path
+        self.revision += 1
+
+    def archive(self) -> None:
+        """Everything stays and nothing can be said; no `updated_at` moves."""
+        self.archived = True
         self.revision += 1
 
     def ordered(self, name: str, rows: Iterable[Issuable], key: Callable[[Issuable], Any]) -> Sequence[Issuable]:
@@ -74,6 +85,8 @@ class Project(Conversation):
         reviewers: Sequence[str] = (),
         assignees: Sequence[str] = (),
         diffs: Sequence[FileDiff] = (),
+        squash: bool = False,
+        force_removes_branch: bool | None = None,
     ) -> MergeRequest:
         mr_id, iid, now = self.world.next_id("merge_request"), self._next_iid("merge_request"), self.world.now
         base = self._sha(f"{target} {iid}")
@@ -90,6 +103,8 @@ class Project(Conversation):
             target_branch=target,
             refs=DiffRefs(base, base, self._sha(f"head {iid} 0")),
             diffs=list(diffs),
+            squash=squash,
+            force_removes_branch=force_removes_branch,
         )
         mr.reviews = [Review(self.world.user(name), now) for name in reviewers]
         self.merge_requests[iid] = mr
@@ -104,6 +119,7 @@ class Project(Conversation):
         labels: Sequence[str] = (),
         assignees: Sequence[str] = (),
         confidential: bool = False,
+        type: str = "issue",
     ) -> Issue:
         iid, now = self._next_iid("issue"), self.world.now
         issue = Issue(
@@ -116,6 +132,7 @@ class Project(Conversation):
             created_at=now,
             updated_at=now,
             is_confidential=confidential,
+            type=type,
         )
         self.issues[iid] = issue
         self._opened(issue, labels, assignees)
@@ -224,13 +241,23 @@ class Project(Conversation):
         self._event(parent, "state", by, "reopened")
         self._moved(parent)
 
+    def lock_discussion(self, parent: Issuable, by: str, locked: bool = True) -> None:
+        """For all but members; not to be confused with `lock`, which is a state."""
+        parent.is_locked = locked
+        kind = "issue" if isinstance(parent, Issue) else "merge request"
+        self.system_note(
+            parent, by, f"{'locked' if locked else 'unlocked'} the discussion in this {kind}", touches=False
+        )
+        self._moved(parent)
+
     def lock(self, mr: MergeRequest) -> None:
         """The merge has begun: for seconds, or for ever when it went wrong. Leaves no event."""
         mr.state = "locked"
         self._moved(mr)
 
-    def merge(self, mr: MergeRequest, by: str) -> None:
+    def merge(self, mr: MergeRequest, by: str, removes_branch: bool | None = None) -> None:
         """Issues that its description closes are closed with it, if it goes to the default branch."""
+        mr.removes_branch = removes_branch
         mr.state, mr.merged_at, mr.merge_user = "merged", self.world.now, self.world.user(by)
         self._event(mr, "state", by, "merged")
         self._moved(mr)
@@ -240,9 +267,13 @@ class Project(Conversation):
 
     def closes(self, mr: MergeRequest) -> list[Issue]:
         """The open issues that its description promises to close; after the merge the ones that it did close."""
-        numbers = {int(iid) for said in CLOSING.findall(mr.description) for iid in re.findall(r"\d+", said)}
+        numbers = {int(iid) for said in CLOSING.findall(mr.description) for iid in re.findall(r"#(\d+)", said)}
         issues = [self.issues[iid] for iid in sorted(numbers) if iid in self.issues]
         return [issue for issue in issues if issue.state == "opened" or mr.state == "merged"]
+
+    def closes_elsewhere(self, mr: MergeRequest) -> list[ExternalIssue]:
+        keys = {key for said in CLOSING.findall(mr.description) for key in re.findall(r"[A-Z]+-\d+", said)}
+        return [self.tracker[key] for key in sorted(keys & self.tracker.keys())]
 
     def push(self, mr: MergeRequest, by: str, said: str | None = None, diffs: Sequence[FileDiff] | None = None) -> str:
         """A new head, perhaps a forced one. `said`: the system note about it, such as "added 2 commits"."""
