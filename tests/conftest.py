@@ -7,6 +7,7 @@ import pytest
 
 from tests.asked import demo, demo_home, own, worlds
 from tests.in_memory import in_memory
+from tests.recorded import same_headers
 from tests.servers import Cluster, cluster
 from tests.speaker import heard, speaker
 
@@ -19,6 +20,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "server" in getattr(item, "fixturenames", ()):
             item.add_marker("ci")
+
+
+def pytest_recording_configure(config: pytest.Config, vcr: Any) -> None:
+    """Headers are part of what is asked."""
+    vcr.register_matcher("same headers", same_headers)
 
 
 @pytest.fixture
