@@ -75,7 +75,7 @@ ENTITIES: dict[str, dict[str, str]] = {
     "state_event": EVENT | {"state": "text", "source_commit": "text?", "source_merge_request_id": "int?"},
     "label_event": EVENT | {"action": "text", "label": "label?"},
     "milestone_event": EVENT | {"action": "text", "milestone": "milestone?", "state": "text"},
-    "label": {"id": "int", "name": "text", "color": "text", "description": "text?", "text_color": "text"},
+    "label": {"id": "int", "name": "text", "color": "text", "description": "text?", "text_color~": "text"},
     "diff": {
         "diff": "text", "old_path": "text", "new_path": "text", "a_mode": "text", "b_mode": "text", "new_file": "flag",
         "renamed_file": "flag", "deleted_file": "flag", "generated_file~": "flag?", "collapsed~": "flag",
