@@ -74,6 +74,7 @@ class Lazy(Told, click.Group):
 
 
 @click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(None, "--version", package_name="earshot-warehouse", message="earshot %(version)s")
 def main() -> None:
     """Everything people say about your software, within earshot."""
 

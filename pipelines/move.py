@@ -56,9 +56,10 @@ class Moved:
 @click.option("--to", "name", required=True, metavar="NAME", help="postgres or ducklake, as configured.")
 @answering
 def move(name: str) -> Answer:
-    """Copy the warehouse file to another destination, with how far everything was read and what was decided.
+    """Copy the warehouse file to another destination.
 
-    Then set `[earshot] destination`; the file stays as it is, for as long as you want it.
+    With how far everything was read and what was decided. Then set `[earshot] destination`; the
+    file stays as it is, for as long as you want it.
     """
     import duckdb
 

@@ -88,8 +88,8 @@ class Report:
 
     @property
     def is_read(self) -> bool:
-        """Something was."""
-        return any(source.is_read for source in self.sources)
+        """Something was, or there was nothing to read."""
+        return not self.sources or any(source.is_read for source in self.sources)
 
     def changed(self, source: str, scope: str | None = None) -> dict[str, dict[str, int]]:
         """By kind, what became of them."""

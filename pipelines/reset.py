@@ -30,8 +30,9 @@ class Unknown(Exception):
 @click.option("--yes", is_flag=True, help="Do not ask before forgetting a whole source.")
 @answering
 def reset(source: str, names: tuple[str, ...], yes: bool) -> Answer:
-    """Forget how far SOURCE was read, or only the repositories, projects or accounts NAMEd.
+    """Forget how far SOURCE was read, or only NAMEs in it.
 
+    NAMEs are repositories, projects or accounts.
     The next run reads them as if for the first time. Nothing that was read is lost or doubled.
     """
     home = its_home(Path.cwd())

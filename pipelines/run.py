@@ -110,7 +110,7 @@ NUMBER = click.IntRange(min=1)
 @click.option("--json", "as_json", is_flag=True, help="One JSON envelope on stdout; logs go to stderr.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every scan, and tell of each project.")
 def main(**options: Any) -> None:
-    """Read what is new on all configured SOURCES into the warehouse, once.
+    """Read what is new on SOURCES (default: all) into the warehouse.
 
     \b
     Exit codes: 0 all done, 1 failed, 2 wrong usage or configuration,

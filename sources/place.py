@@ -63,8 +63,9 @@ class Place:
         await self.asks(surface, path)(Window(None, size=1), None)
 
     def record(self, path: str, answer: Answer) -> Json:
-        if not isinstance(answer.data, dict):
-            raise Failure("FETCH_ERROR", f"{self.root}/{path} answered something that is not an object")
+        """Without an id it is none: whatever else it says, nothing of it could ever be asked for again."""
+        if not isinstance(answer.data, dict) or "id" not in answer.data:
+            raise Failure("FETCH_ERROR", f"{self.root}/{path} answered something that is not a record")
         return answer.data
 
     async def get(self, surface: str, path: str, params: Params | None = None, *, etag: str | None = None) -> Answer:

@@ -217,6 +217,7 @@ def test_two_processes_with_one_token(speaker: Speaker) -> None:
     assert sum('"is_new":true' in each.out for each in ended) == 1
 
 
+@pytest.mark.ci
 def test_looking_is_bounded_however_long_the_thread(tmp_path: Path) -> None:
     """10,000 comments of before cost nothing: POST, and one look that finds it."""
     world = GitHubWorld(NOW)

@@ -703,6 +703,7 @@ def test_unreadable_from_the_beginning(fresh: Project) -> None:
     assert quarantine(fresh) == []
 
 
+@pytest.mark.ci
 @pytest.mark.on_disk
 def test_quarantine_counts_runs_not_landings(fresh: Project, world: GitHubWorld) -> None:
     """The wait for the next try doubles with every run that tried, however many chunks that run landed."""

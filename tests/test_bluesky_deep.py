@@ -1,5 +1,6 @@
 """The deep sweep: what an account's own records tell and no feed does, asked for or in its time, and when it was made."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,8 @@ def world() -> BlueskyWorld:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, world: BlueskyWorld) -> BlueskyDesk:
-    return bluesky_desk(tmp_path, world, MAYA, ODILE)
+def desk(tmp_path: Path, world: BlueskyWorld, placed: Callable[..., BlueskyDesk]) -> BlueskyDesk:
+    return placed(bluesky_desk(tmp_path, world, MAYA, ODILE))
 
 
 def later(world: BlueskyWorld, seconds: float = 3600) -> None:
@@ -146,6 +147,7 @@ def test_an_account_of_which_nothing_is_held_is_compared_too(desk: BlueskyDesk, 
     desk.judge()
 
 
+@pytest.mark.on_disk
 def test_status_says_when_the_deep_sweep_was_made(desk: BlueskyDesk, world: BlueskyWorld) -> None:
     """And how to make it now; never is never."""
     world.post(MAYA, "hello")

@@ -1,5 +1,6 @@
 """Every shape that an item of a feed can have, in a real warehouse: whose words it is, and what readers are told of it."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pendulum
@@ -23,8 +24,8 @@ def world() -> BlueskyWorld:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, world: BlueskyWorld) -> BlueskyDesk:
-    return bluesky_desk(tmp_path, world, MAYA, ODILE)
+def desk(tmp_path: Path, world: BlueskyWorld, placed: Callable[..., BlueskyDesk]) -> BlueskyDesk:
+    return placed(bluesky_desk(tmp_path, world, MAYA, ODILE))
 
 
 def test_every_shape_lands_and_none_is_in_quarantine(desk: BlueskyDesk, world: BlueskyWorld) -> None:
@@ -62,6 +63,7 @@ def test_what_is_passed_on_waits_for_nobody_and_is_nobodys_own_link(desk: Bluesk
     assert desk.sql(waiting, f"bluesky:{theirs.uri}") in ([], [(None,)])
 
 
+@pytest.mark.on_disk
 def test_status_names_what_is_not_known_and_where_it_is_kept(desk: BlueskyDesk, world: BlueskyWorld) -> None:
     """Counted in posts; no trouble, for nothing that anybody runs mends it."""
     for n in range(2):

@@ -13,6 +13,7 @@ from pipelines.demo.bluesky_state import Card
 from pipelines.demo.bluesky_world import BlueskyWorld
 from pipelines.demo.web import Response
 from tests.asked import Reader
+from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, bluesky_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -31,7 +32,7 @@ def world() -> BlueskyWorld:
 
 @pytest.fixture
 def desk(tmp_path: Path, world: BlueskyWorld) -> BlueskyDesk:
-    return bluesky_desk(tmp_path, world, MAYA, ODILE, NOBODY, "not a handle")
+    return in_memory(bluesky_desk(tmp_path, world, MAYA, ODILE, NOBODY, "not a handle"))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.screen import summary
+from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, bluesky_desk, desk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -34,7 +35,7 @@ def project() -> Project:
 
 @pytest.fixture
 def gitlab(tmp_path: Path, project: Project) -> GitLabDesk:
-    made = gitlab_desk(tmp_path / "data", project.world)
+    made = in_memory(gitlab_desk(tmp_path / "data", project.world))
     assert made.run().exit_code == 0
     return made
 
@@ -54,7 +55,7 @@ def github(tmp_path: Path, repo: Repo) -> GitHubDesk:
     repo.review_comment(pull, "tomasz-w", "cache.go", "Why?", 12, review_id=review)
     repo.comment(repo.open_issue("freja", "Colours", "Too many."), "maya", "Agreed.")
     repo.world.advance(seconds=LATER)
-    made = desk(tmp_path / "data", repo.world)
+    made = in_memory(desk(tmp_path / "data", repo.world))
     assert made.run().exit_code == 0
     return made
 
@@ -307,7 +308,7 @@ def test_an_account_that_vanishes_is_missing_first(tmp_path: Path) -> None:
     world.account("kofi.example")
     world.post(MAYA, "Before.")
     world.advance(LATER)
-    made: BlueskyDesk = bluesky_desk(tmp_path / "data", world, MAYA, "kofi.example")
+    made: BlueskyDesk = in_memory(bluesky_desk(tmp_path / "data", world, MAYA, "kofi.example"))
     assert made.run().exit_code == 0
     state = "SELECT status FROM ops.accounts WHERE handle = 'maya.example'"
     world.hide(MAYA)

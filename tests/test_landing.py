@@ -173,6 +173,7 @@ def test_dlt_is_asked_where_its_file_alone_does_not_tell(home: Home, tmp_path: P
         assert cursors == ({"notes": {"1": {"since": since}}} if since else {})
 
 
+@pytest.mark.ci
 def test_a_run_that_finds_nothing_new_imports_no_dlt(tmp_path: Path) -> None:
     world, place = past()
     with served(world, tmp_path) as project:

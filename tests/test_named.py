@@ -126,6 +126,7 @@ def test_types_of_github_too() -> None:
         choice.of_types([GITHUB, on_gitlab("a/one")], "nonsense")
 
 
+@pytest.mark.ci
 def test_what_status_and_a_dry_run_show_is_taken(story: GitLabProject) -> None:
     """Every list that they name, as they name it."""
     import orjson
@@ -152,6 +153,7 @@ def story(tmp_path: Path) -> Iterator[GitLabProject]:
         yield project
 
 
+@pytest.mark.ci
 def test_no_events_asks_for_none(story: GitLabProject) -> None:
     """Of named targets; the rest of what hangs on them is read."""
     for more, is_asked in ((("--no-events",), False), ((), True)):

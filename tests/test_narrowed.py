@@ -17,6 +17,7 @@ def lists(project: Project, *arguments: str) -> set[str]:
     return {call.path.partition(REPO)[2] for call in ended.calls}
 
 
+@pytest.mark.ci
 def test_only_some_types(tmp_path: Path) -> None:
     """Each type asks for its own lists; what was left out is read by the next run as if nothing had happened."""
     world, repo = small_world()
@@ -38,6 +39,7 @@ def test_types_that_make_no_sense(tmp_path: Path, words: tuple[str, ...]) -> Non
         assert ended.code == 2 and "--type" in ended.err and ended.calls == []
 
 
+@pytest.mark.ci
 def test_what_was_not_read_is_not_well(tmp_path: Path) -> None:
     """A failure elsewhere stays open, an overdue sweep stays due, and the run is not taken for one that read all."""
     world, _ = small_world()
@@ -63,6 +65,7 @@ def test_what_was_not_read_is_not_well(tmp_path: Path) -> None:
         assert project.ledger(open_failures) == [(0,)]
 
 
+@pytest.mark.ci
 def test_what_is_configured_no_more_is_not_suspected_for_ever(tmp_path: Path) -> None:
     """A thread that could not be read again, and then nobody wants: it is not looked for in every run, and is when
     its repository is read again. A run over another part alone does not forget it."""
@@ -109,6 +112,7 @@ def test_a_dry_run_tells_and_does_nothing(tmp_path: Path) -> None:
         assert before.keys() <= project.files().keys()
 
 
+@pytest.mark.ci
 def test_a_dry_run_minds_runs_over_everything(tmp_path: Path) -> None:
     """However often somebody read one repository alone in between."""
     world, _ = small_world()

@@ -1,13 +1,15 @@
 """`earshot commands`, completion, help: the command line describes itself."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
-from pipelines.cli import COMMANDS
+from pipelines.cli import COMMANDS, main
 from tests.asked import Reader
 
 
@@ -72,3 +74,24 @@ def test_completion_knows_commands_options_and_projects(demo: Reader) -> None:
     assert tab("earshot lis") == ["list"] and tab("earshot list m") == ["mrs"]
     assert "--reviewer" in tab("earshot list mrs --r")
     assert tab("earshot list mrs -p lantern/c") == ["lantern/charts", "lantern/console"]
+
+
+def cut_short(command: click.Command, name: str) -> list[str]:
+    """Lines of help that end before their sentence does, here and below, on 80 columns."""
+    context = click.Context(command, info_name=name, terminal_width=80, max_content_width=80)
+    found = [line for line in command.get_help(context).splitlines()[1:] if line.rstrip().endswith("...")]
+    if isinstance(command, click.Group):
+        for each in command.list_commands(context):
+            below = command.get_command(context, each)
+            assert below
+            found += cut_short(below, f"{name} {each}")
+    return found
+
+
+def test_help_ends_in_full() -> None:
+    assert cut_short(main, "earshot") == []
+
+
+def test_the_version_is_told(demo: Reader) -> None:
+    asked = demo.ask("--version")
+    assert asked.code == 0 and re.fullmatch(r"earshot \d+\.\d+\.\d+\S*\n", asked.out)

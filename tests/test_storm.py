@@ -8,6 +8,7 @@ from tests.storm.plan import Plan, Step, draw
 from tests.storm.round import Round
 
 
+@pytest.mark.ci
 def test_a_storm_in_memory_ends_with_everything_right(tmp_path: Path) -> None:
     """Operations before and amid runs, faults, shut places, records that nobody can read, wrong clocks."""
     played = Round(draw("short", runs=5, density=0.3), tmp_path, in_memory=True)

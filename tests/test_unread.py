@@ -23,6 +23,7 @@ from pipelines.screen import summary
 from pipelines.shadow import verify
 from pipelines.sync import Options
 from tests.asked import REAL_NOW, Reader, at_its_time
+from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, Reached, bluesky_desk, desk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -85,7 +86,7 @@ def bluesky(tmp_path: Path) -> BlueskyDesk:
 
 def status(desk: Desk, *words: str) -> str:
     asked = Reader(desk.home).ask("status", "--check", "--interval", "1h", *words, width=160)
-    assert asked.code == (1 if "To look at" in asked.out else 0), asked.out
+    assert asked.code == (0 if "All is well" in asked.out else 1), asked.out
     return asked.out
 
 
@@ -204,7 +205,7 @@ def test_what_nobody_will_ever_read_can_be_let_be(gitlab: GitLabDesk, project: P
     assert reader.json("quarantine", "drop", *keys[1:])["data"]["keys"] == keys[1:]
     report = gitlab.run()
     assert report.exit_code == 0 and report.sources[0].quarantined == 0
-    assert "To look at" not in status(gitlab) and "9 of 9" in status(gitlab)
+    assert "All is well" in status(gitlab) and "9 of 9" in status(gitlab)
     gitlab.app.rewrite = None
     assert gitlab.run(full=True).exit_code == 0
     gitlab.judge()
@@ -357,7 +358,7 @@ def test_github_lets_be_what_is_dropped(github: GitHubDesk, repo: Repo, surface:
     assert Reader(github.home).ask("quarantine", "drop", *open_keys(github)).code == 0
     report = github.run()
     assert report.exit_code == 0, report.sources[0].problems
-    assert "To look at" not in status(github)
+    assert "All is well" in status(github)
     report = github.run()
     assert report.exit_code == 0 and report.published_bytes is None
     assert len(github.app.log) == 5, [call.path for call in github.app.log]
@@ -433,3 +434,21 @@ def test_bluesky_forgets_what_its_author_deleted(bluesky: BlueskyDesk) -> None:
     bluesky.run()
     bluesky.run()
     assert bluesky.run().exit_code == 0
+
+
+def test_an_answer_that_is_no_record_at_all_is_a_failed_read(tmp_path: Path, repo: Repo) -> None:
+    """One record was asked for, and something without an id came: nothing of it could ever be asked for again."""
+    pull = repo.open_pull("benji", "Cache", "It does.")
+    named = {"pulls": {REPO: [pull]}}
+    repo.review(pull, "tomasz-w", "APPROVED", "Good.")
+    repo.world.advance(seconds=LATER)
+    read = in_memory(desk(tmp_path / "data", repo.world))
+    read.app.switches.fault = lambda request: (
+        Response(200, {"message": "?"}) if request.path.endswith(f"/pulls/{pull}") else None
+    )
+    failed = read.run(named)
+    assert failed.exit_code in (1, 3) and read.rows("ops.quarantine") == []
+    assert any("not a record" in problem.message for problem in failed.sources[0].problems)
+    read.app.switches.fault = None
+    assert read.run(named).exit_code == 0
+    assert {row["kind"] for row in read.rows("feedback.events")} >= {"pull_request", "review"}

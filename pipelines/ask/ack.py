@@ -24,9 +24,10 @@ NAMED = 5
 @click.option("--as", "consumer", metavar="CONSUMER", required=True, help="Who has dealt with them.")
 @answering
 def ack(event_keys: tuple[str, ...], consumer: str) -> Answer:
-    """Mark events as dealt with by CONSUMER, once and for ever; `-` reads keys from standard input, one a line.
+    """Mark events as dealt with by CONSUMER, once and for ever.
 
-    Tells which were new and which were marked before. A key nobody has heard of refuses them all, by name.
+    `-` reads keys from standard input, one a line. Tells which were new and which
+    were marked before. A key nobody has heard of refuses them all, by name.
     """
     keys = [key for given in event_keys for key in (_from_stdin() if given == "-" else [given])]
     consumer = consumer.strip()

@@ -27,7 +27,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.command()
 @answering
 def commands() -> Answer:
-    """Every command; with --json its options too, as a description for programs."""
+    """Every command; with --json described for programs."""
     root = click.get_current_context().find_root()
     described = list(_described(root.command, root, "earshot"))
     data = {"commands": described, "exit_codes": EXIT_CODES, "envelope": ENVELOPE}
@@ -46,7 +46,11 @@ def commands() -> Answer:
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """A script that teaches SHELL to complete: `eval "$(earshot completion bash)"`."""
+    """A script that teaches SHELL to complete what is typed.
+
+    \b
+    eval "$(earshot completion bash)"
+    """
     from click.shell_completion import get_completion_class
 
     found = get_completion_class(shell)

@@ -57,7 +57,7 @@ def issues(**asked: Any) -> Answer:
 @options(*PLACES)
 @answering
 def discussions(noun: str | None, **asked: Any) -> Answer:
-    """Discussions: what people answered each other, and what they said by itself."""
+    """Discussions, and what was said by itself."""
     where, name = _about(noun, asked, "Discussions")
     with published() as warehouse:
         total = warehouse.row(
@@ -75,7 +75,7 @@ def discussions(noun: str | None, **asked: Any) -> Answer:
 @options(*PLACES)
 @answering
 def notes(noun: str | None, **asked: Any) -> Answer:
-    """Notes and comments; those that the service wrote itself are told apart."""
+    """Notes and comments; the service's own told apart."""
     where, name = _about(noun, asked, "Notes")
     with published() as warehouse:
         found = warehouse.row(

@@ -31,7 +31,10 @@ SHOWN = "the next run shows it"
 @options("project", "source")
 @answering
 def watch(noun: str, iid: str, **asked: Any) -> Answer:
-    """Follow a pull or merge request until it is closed or merged, and no longer if it is reopened: see `resume`."""
+    """Follow a pull or merge request until it is closed or merged.
+
+    And no longer if it is reopened: see `resume`.
+    """
     row, held = _found(noun, iid, asked)
     state = held if held not in (None, "watched") else row["state"]
     if state in ("blocked", "closed", "merged"):
@@ -49,7 +52,10 @@ def watch(noun: str, iid: str, **asked: Any) -> Answer:
 @options("project", "source")
 @answering
 def unwatch(noun: str, iid: str, forget: bool, **asked: Any) -> Answer:
-    """Stop acting on what is said there: only commands still count, until `resume`."""
+    """Stop acting on what is said there, until `resume`.
+
+    Only commands still count.
+    """
     row, held = _found(noun, iid, asked)
     if forget:
         gone = lifecycle.forget(home(), row["parent_key"])
@@ -67,8 +73,9 @@ def unwatch(noun: str, iid: str, forget: bool, **asked: Any) -> Answer:
 @options("project", "source")
 @answering
 def resume(noun: str, iid: str, **asked: Any) -> Answer:
-    """Take up again what was blocked, or closed and reopened. Reads it anew; older words than [earshot]
-    safe_backfill_hours do not count any more. What is merged is over.
+    """Take up again what was blocked, or closed and reopened.
+
+    Reads it anew; older words than [earshot] safe_backfill_hours do not count any more. What is merged is over.
     """
     row, held = _found(noun, iid, asked)
     if "merged" in (held, row["state"]):
@@ -88,8 +95,9 @@ def resume(noun: str, iid: str, **asked: Any) -> Answer:
 @options("project", "source")
 @answering
 def link(issue: str, change: str, **asked: Any) -> Answer:
-    """Say that pull or merge request PR answers ISSUE. What was said on the issue since PR was opened belongs there:
-    `feedback.routes` tells it from what was said before.
+    """Say that pull or merge request PR answers ISSUE.
+
+    What was said on the issue since PR was opened belongs there: `feedback.routes` tells it from what was said before.
     """
     with published() as warehouse:
         row = find.parent(warehouse, "issue", issue, asked)

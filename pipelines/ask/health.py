@@ -8,7 +8,8 @@ from pendulum import DateTime
 from pipelines.ask.control import Control, Held
 from pipelines.ask.names import place
 from pipelines.ask.published import Row
-from pipelines.ask.times import ago, now
+from pipelines.ask.shown import counted
+from pipelines.ask.times import ago, length, now
 from pipelines.control import UNHEARD
 
 __all__ = ["Trouble", "expected", "judge", "remedy", "slo_seconds"]
@@ -57,9 +58,9 @@ def remedy(failure: Row) -> str:
 def judge(control: Control, held: Held, interval: int) -> list[Trouble]:
     found = [*_freshness(control, held, slo_seconds(interval)), *_gaps(control, held), *_unheard(control)]
     if held.lag_p95 is not None and held.lag_p95 > slo_seconds(interval):
-        message = f"what was said got here within {held.lag_p95:,.0f} s (p95 of the last day), promised are"
+        message = f"what was said got here within {length(held.lag_p95)} (p95 of the last day); promised: within"
         hint = "run more often, or tell [earshot] interval"
-        found.append(Trouble("SLOW", f"{message} {slo_seconds(interval):,} s", hint))
+        found.append(Trouble("SLOW", f"{message} {length(slo_seconds(interval))}", hint))
     return found
 
 
@@ -81,7 +82,7 @@ def _freshness(control: Control, held: Held, limit: int) -> list[Trouble]:
         message = f"the last finished run ended {ago(moment(finished))}, by its own clock"
         found.append(Trouble("CLOCK", message, "set this machine's clock right; the next run is dated anew"))
     elif age > limit:
-        message = f"the last finished run ended {ago(moment(finished))}, {age:,.0f} s; promised are {limit:,} s"
+        message = f"the last finished run ended {ago(moment(finished))}; promised: within {length(limit)}"
         found.append(Trouble("STALE", message, "see that runs are started, or tell [earshot] interval"))
     return found
 
@@ -93,7 +94,7 @@ def _gaps(control: Control, held: Held) -> list[Trouble]:
     ]
     for each in control.quarantine:
         n, key = each["n"], each.get("key") or "KEY"
-        message = f"{n:,} record{'' if n == 1 else 's'} of {each['source']} cannot be read: not all is here"
+        message = f"{counted(n, 'record')} of {each['source']} cannot be read: not all is here"
         hint = f"see `earshot quarantine list`; what nobody will ever read: earshot quarantine drop {key}"
         found.append(Trouble("QUARANTINE", message, hint))
     if held.incomplete:
@@ -101,13 +102,13 @@ def _gaps(control: Control, held: Held) -> list[Trouble]:
             f"{row['scope_name']} {row['parent_number']} holds {row['held_count']} of {row['remote_count']}"
             for row in held.incomplete[:NAMED]
         )
-        found.append(
-            Trouble("INCOMPLETE", f"{len(held.incomplete):,} threads lack comments: {named}", "earshot sync --sweep")
-        )
+        n = len(held.incomplete)
+        message = f"{counted(n, 'thread')} {'lacks' if n == 1 else 'lack'} comments: {named}"
+        found.append(Trouble("INCOMPLETE", message, "earshot sync --sweep"))
     walks = [row for row in held.cursors if not row["is_complete"]]
     if walks:
         named = ", ".join(f"{row['scope_name']} {row['surface']}" for row in walks[:NAMED])
-        found.append(Trouble("UNFINISHED", f"{len(walks)} lists are read in part: {named}", NEXT_RUN))
+        found.append(Trouble("UNFINISHED", f"{counted(len(walks), 'list')} read in part: {named}", NEXT_RUN))
     return found
 
 

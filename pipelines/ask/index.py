@@ -16,8 +16,9 @@ __all__ = ["index"]
 @click.command()
 @answering
 def index() -> Answer:
-    """Bring the full-text index of this machine up to date with a destination that several runners share.
+    """Bring this machine's full-text index up to date.
 
+    For a destination that several runners share.
     Runs that read all scopes do it themselves; shards leave it to whoever searches.
     """
     place = home()

@@ -118,7 +118,10 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
 @options("limit", "open")
 @answering
 def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
-    """Slash commands in comments and notes; oldest first what is unanswered."""
+    """Slash commands in what was said.
+
+    With --unanswered the oldest first.
+    """
     where = places(Where.all(), asked).given(name and name.lower(), "name = ?").given(asked["since"], "updated_at >= ?")
     where.given(login(asked["author"]), "lower(author) = ?")
     where.flag(unanswered, "status = 'seen' AND is_author_allowed AND is_actionable AND problem IS NULL")

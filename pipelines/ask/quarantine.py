@@ -36,13 +36,16 @@ class Group(Told, click.Group):
 
 @click.group(cls=Group, name="quarantine")
 def quarantine() -> None:
-    """Records that could not be read: list them, let them be, ask for them again."""
+    """Records that could not be read, and what to do with them."""
 
 
 @quarantine.command("list")
 @answering
 def listed() -> Answer:
-    """Every record that could not be read: where it belongs, why, how often it was tried; with --json raw, too."""
+    """Every such record: where it belongs, why, how often it was tried.
+
+    With --json also the record as it came.
+    """
     with _ledger() as ledger:
         records = _records(ledger)
     fields = ("source", "key", "scope", "scope_name", "surface", "parent_key", "reason", "first_at", "last_at",
@@ -65,8 +68,9 @@ def listed() -> Answer:
 @KEYS
 @answering
 def drop(keys: tuple[str, ...]) -> Answer:
-    """Let records be that nobody will ever read: no run fails for them any more.
+    """Let records be that nobody will ever read.
 
+    No run fails for them any more.
     What can be read after all is read, and is in quarantine no longer.
     """
     return _said(keys, Quarantine.let_be, "let be: no run fails for it any more")
@@ -76,7 +80,7 @@ def drop(keys: tuple[str, ...]) -> Answer:
 @KEYS
 @answering
 def retry(keys: tuple[str, ...]) -> Answer:
-    """Have the next run ask for records again, also for those that were let be."""
+    """Have the next run ask again, also for what was let be."""
     return _said(keys, Quarantine.ask_again, "asked for again by the next run")
 
 

@@ -62,7 +62,7 @@ USAGE_CODES = ("USAGE", "REFUSED", "TOKEN_TAKEN")
 def reply(event_key: str | None, body: str | None, body_file: Path | None, token: str | None, again: bool,
           resolve: bool, dry_run: bool, forget: str | None, issue: str | None, mr: str | None, pr: str | None,
           **asked: Any) -> Answer:  # fmt: skip
-    """Answer EVENT_KEY (or a command_key) in its thread, or an issue or merge or pull request in its conversation.
+    """Answer an event or command in its thread, or an issue or change.
 
     The same words to the same place, or the same --token, are said once, however often this is called and whatever
     broke in between: a second call tells of the first answer. A command gets one answer, in whatever words, unless

@@ -42,7 +42,10 @@ NAMES = "SELECT DISTINCT scope_name FROM documents WHERE scope_name IS NOT NULL"
 @click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
 @answering
 def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -> Answer:
-    """Find issues, merge requests, pull requests and threads of posts: `earshot search token rotation`.
+    """Find threads, issues, merge and pull requests by their words.
+
+    \b
+    earshot search token rotation
 
     \b
     "a phrase", the beginning of a word with tok*, and -- -not this.

@@ -79,7 +79,7 @@ def show_post(uri: str) -> Answer:
 @click.argument("id_", metavar="ID")
 @answering
 def show_thread(id_: str) -> Answer:
-    """One thread by its short id, or by the event key of anything said in it."""
+    """One thread by its short id, or any event key of it."""
     with published() as warehouse:
         thread, known = find.thread(warehouse, id_), names(warehouse)
         thread_id = thread["thread_id"]
@@ -109,7 +109,7 @@ def open_post(uri: str) -> Answer:
 @click.argument("id_", metavar="ID")
 @answering
 def open_thread(id_: str) -> Answer:
-    """A thread by its short id, or by the event key of anything said in it."""
+    """A thread by its short id, or any event key of it."""
     with published() as warehouse:
         return _open(find.thread(warehouse, id_)["url"])
 

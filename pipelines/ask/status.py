@@ -1,6 +1,8 @@
-"""`earshot status`: what the runs did, how far each list was read, what is missing and what to do about it."""
+"""`earshot status`: first what is wrong and what to do; then what the runs did, and how far each list was read."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +13,8 @@ from pipelines.ask.answer import FAILED, Answer, answering
 from pipelines.ask.control import Control, Held, read_control, read_held
 from pipelines.ask.health import Trouble, expected, judge, moment, slo_seconds
 from pipelines.ask.published import Row, home
-from pipelines.ask.shown import WIDE, hanging, line, styled, table
-from pipelines.ask.times import ago, ago_short, instant, period
+from pipelines.ask.shown import WIDE, counted, hanging, line, styled, table
+from pipelines.ask.times import ago, ago_short, instant, length, period
 from pipelines.whereabouts import its_config
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["status"]
 
-SHOWN = 20  # lists a source; `--json` tells them all
+SHOWN = 20  # of what may be many; `--json` tells them all
 MINUTES = len("2026-01-01 12:00")
 
 
@@ -31,9 +33,12 @@ MINUTES = len("2026-01-01 12:00")
     " else as they have come so far]",
 )  # fmt: skip
 @click.option("--prometheus", is_flag=True, help="Metrics in Prometheus' text format.")
+@click.option("-v", "--verbose", is_flag=True, help="How far each list was read, also where all is well.")
 @answering
-def status(check: bool, interval: int | None, prometheus: bool) -> Answer:
-    """The last runs, how far each list was read, what fails and what to do, what is missing, what quota is left.
+def status(check: bool, interval: int | None, prometheus: bool, verbose: bool) -> Answer:
+    """What is wrong and what to do; how far each list was read.
+
+    Also the last runs, what is missing, and what quota is left.
 
     With --check for monitoring: promised is that what is said gets here within 2 × INTERVAL + 30 s.
     """
@@ -53,11 +58,25 @@ def status(check: bool, interval: int | None, prometheus: bool) -> Answer:
     }  # fmt: skip
 
     def show(console: "Console") -> None:
+        _verdict(console, control, held, troubles)
         _runs(console, control)
-        _cursors(console, control, held)
-        _health(console, control, held, troubles, interval)
+        _cursors(console, control, held, is_whole=verbose)
+        _health(console, control, held, interval)
 
     return Answer(data, show, exit_code=exit_code)
+
+
+def _verdict(console: "Console", control: Control, held: Held, troubles: list[Trouble]) -> None:
+    """What somebody who reads one line has to know."""
+    if troubles:
+        console.print(f"{counted(len(troubles), 'thing')} to look at", style="bold yellow")
+    elif control.last_finished:
+        when = ago(moment(control.last_finished["finished_at"]))
+        console.print(f"All is well: the last run ended {when}, nothing fails, nothing is missing", style="bold green")
+    for each in troubles:
+        console.print(hanging("  ! ", line(each.message)), style="yellow")
+        console.print(hanging("    ", line(each.hint)))
+    console.print()
 
 
 def _runs(console: "Console", control: Control) -> None:
@@ -71,65 +90,84 @@ def _runs(console: "Console", control: Control) -> None:
 
 def _run(row: Row, *, short: bool) -> list[Any]:
     started = moment(row["started_at"])
-    took = "" if row["seconds"] is None else f"{row['seconds']:.1f} s"
+    took = "" if row["seconds"] is None else length(row["seconds"])
     counts = ["" if row[name] is None else f"{row[name]:,}" for name in ("requests", "rows_new")]
     when = [instant(started)[:MINUTES], ago_short(started)] if short else [instant(started), ago(started)]
     return [f"  #{row['run_id']}", styled(row["status"]), row["mode"], *when, took, *counts, line(row["error"])]
 
 
-def _cursors(console: "Console", control: Control, held: Held) -> None:
+def _cursors(console: "Console", control: Control, held: Held, *, is_whole: bool) -> None:
+    """Each list that is not well; of the others how many there are, and their newest word."""
     if not held.cursors:
         return
-    lags = {(row["source"], row["scope"], row["surface"]): row["lag_seconds"] for row in control.lags}
+    failing = {(row["source"], row["scope"], row["surface"]) for row in control.failures}
+    lags = {_place(row): row["lag_seconds"] for row in control.lags}
     short, rows = console.width < WIDE, []
     for source, found in groupby(held.cursors, key=lambda row: row["source"]):
         cursors = list(found)
-        rows += [_cursor(row, lags.get((source, row["scope"], row["surface"])), short=short) for row in cursors[:SHOWN]]
-        if len(cursors) > SHOWN:
-            rows.append((f"  {line(source)}", f"… and {len(cursors) - SHOWN:,} more", "", "", "", ""))
+        shown = [row for row in cursors if is_whole or not row["is_complete"] or _place(row) in failing]
+        rows += [_cursor(row, lags.get(_place(row)), short=short) for row in shown]
+        if folded := len(cursors) - len(shown):
+            rows.append(_folded(source, cursors, folded, is_all=not shown, short=short))
     console.print("\nRead until", style="bold")
-    console.print(table(["  source", ("where", {"max_width": 20 if short else 60}), "list", "cursor", "", "lag"], rows))
+    lag = "lag" if any(row[-1] for row in rows) else ""
+    console.print(table(["  source", ("where", {"max_width": 20 if short else 60}), "list", "newest", "", lag], rows))
+    if not is_whole:
+        console.print("  each list: earshot status -v", style="dim")
+
+
+def _place(row: Row) -> tuple[str, str, str]:
+    return row["source"], row["scope"], row["surface"]
 
 
 def _cursor(row: Row, lag: float | None, *, short: bool) -> tuple[str, ...]:
-    surface, when = line(row["surface"]) + ("" if row["is_complete"] else " (in part)"), row["newest"]
-    shown = (instant(when)[:MINUTES], "") if short else (instant(when), ago(when))
-    return f"  {line(row['source'])}", line(row["scope_name"]), surface, *shown, "" if lag is None else f"{lag:,.0f} s"
+    surface = line(row["surface"]) + ("" if row["is_complete"] else " (in part)")
+    shown = _when(row["newest"], short=short)
+    return f"  {line(row['source'])}", line(row["scope_name"]), surface, *shown, "" if lag is None else length(lag)
 
 
-def _health(console: "Console", control: Control, held: Held, troubles: list[Trouble], interval: int) -> None:
-    console.print()
+def _folded(source: str, cursors: list[Row], count: int, *, is_all: bool, short: bool) -> tuple[str, ...]:
+    places = "" if not is_all else counted(len({row["scope"] for row in cursors}), "place")
+    lists = counted(count, "list") if is_all else f"{count:,} more, read to their end"
+    newest = max((row["newest"] for row in cursors if row["newest"]), default=None)
+    return f"  {line(source)}", places, lists, *_when(newest if is_all else None, short=short), ""
+
+
+def _when(moment: datetime | None, *, short: bool) -> tuple[str, str]:
+    if moment is None:
+        return "", ""
+    return (instant(moment)[:MINUTES], ago_short(moment)) if short else (instant(moment), ago(moment))
+
+
+def _health(console: "Console", control: Control, held: Held, interval: int) -> None:
+    told: list[tuple[str, str]] = []
     whole = held.parents - len(held.incomplete)
     if held.published:
-        console.print(f"Complete:    {whole:,} of {held.parents:,} threads hold all that their service counts")
-    for source, told in control.quotas.items():
-        if told["remaining"] is not None:
-            limit = f" of {told['limit']:,}" if told["limit"] else ""
-            console.print(
-                f"Quota left:  {line(source)} {told['remaining']:,}{limit}, told {ago(moment(told['told_at']))}"
-            )
+        told.append(("Complete:", f"{whole:,} of {held.parents:,} threads hold all that their service counts"))
+    for source, quota in control.quotas.items():
+        if quota["remaining"] is not None:
+            limit = f" of {quota['limit']:,}" if quota["limit"] else ""
+            when = ago(moment(quota["told_at"]))
+            told.append(("Quota left:", f"{line(source)} {quota['remaining']:,}{limit}, told {when}"))
     if held.lag_p95 is not None:
-        promised = f"promised with an interval of {interval} s: {slo_seconds(interval):,} s"
-        console.print(f"Lag (p95):   {held.lag_p95:,.0f} s over {held.lag_events:,} events; {promised}")
-    _accounts(console, held)
+        promised = f"promised, as runs come every {length(interval)}: {length(slo_seconds(interval))}"
+        told.append(("Lag (p95):", f"{length(held.lag_p95)} over {held.lag_events:,} events; {promised}"))
+    console.print()
+    for name, words in [*told, *_accounts(held)]:
+        console.print(hanging(f"{name:13}", words))
     _skipped(console, control)
-    if troubles:
-        console.print("\nTo look at", style="bold")
-    for each in troubles:
-        console.print(hanging("  ! ", line(each.message)), style="yellow")
-        console.print(hanging("    ", line(each.hint)))
 
 
-def _accounts(console: "Console", held: Held) -> None:
+def _accounts(held: Held) -> Iterator[tuple[str, str]]:
     """How old the rarest comparison is, and what was met that nobody here can read yet."""
     deep = held.deep_sweep
     if deep and deep["accounts"]:
         made = f", the earliest {ago(deep['earliest_at'])}" if deep["swept"] else " (never yet)"
-        how = "weekly, or now: earshot sync --sweep --deep"
-        console.print(f"Deep sweep:  {deep['swept']:,} of {deep['accounts']:,} accounts{made}; {how}")
+        yield "Deep sweep:", f"{deep['swept']:,} of {deep['accounts']:,} accounts{made}; by itself weekly, or now:"
+        yield "", "earshot sync --sweep --deep"
     if held.other_embeds:
         kinds = ", ".join(f"{line(row['type'])} ({row['posts']:,})" for row in held.other_embeds[:SHOWN])
-        console.print(hanging("Unknown:     ", f"kept raw in bluesky.posts.other_embeds: {kinds}"))
+        yield "Unknown:", f"kept raw in bluesky.posts.other_embeds: {kinds}"
 
 
 def _skipped(console: "Console", control: Control) -> None:

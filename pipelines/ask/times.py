@@ -8,7 +8,7 @@ import pendulum
 from pendulum import DateTime
 from pendulum.tz import local_timezone
 
-__all__ = ["ago", "ago_short", "day", "instant", "now", "period", "since"]
+__all__ = ["ago", "ago_short", "day", "instant", "length", "now", "period", "since"]
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}
 PERIOD = re.compile(r"(\d{1,6})(s|mo|m|h|d|w|y)")
@@ -54,6 +54,18 @@ def ago_short(moment: datetime) -> str:
         if gone.total_seconds() >= size:
             return f"{gone.total_seconds() // size:.0f}{unit}"
     return "now"
+
+
+def length(seconds: float) -> str:
+    """As people say it: `0.4 s`, `2 min 30 s`, `3 h 5 min`, `2 d 4 h`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if seconds < 59.95 and seconds % 1 else f"{whole} s"
+    for name, size, rest, part in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= size:
+            more = whole % size // part
+            return f"{whole // size:,} {name}{f' {more} {rest}' if more else ''}"
+    return "0 s"
 
 
 def instant(moment: datetime | None) -> str:

@@ -28,8 +28,10 @@ SHOWN = 50
 @click.argument("sources", nargs=-1)
 @answering
 def verify(sources: tuple[str, ...]) -> Answer:
-    """Read SOURCES (default: all) in full, beside the warehouse, and tell what differs: missing, stale, in
-    another state, doubled, not noticed as deleted; and which commands mend it. What was said since the last run is
+    """Read SOURCES in full beside the warehouse; tell what differs.
+
+    Of all sources by default: what is missing, stale, in another state, doubled, not noticed as deleted; and which
+    commands mend it. What was said since the last run is
     missing too, so run `earshot sync` first.
 
     \b

@@ -202,6 +202,8 @@ async def _sync(run: Run, count: Count) -> dict[str, Any]:
     stamina.set_testing(True, attempts=2, cap=True)
     report = await sync(run.home, reached, Options(**run.options))
     problems = [(s.source, p.scope, p.surface, p.code, p.message) for s in report.sources for p in s.problems]
+    problems += [(s.source, "", "quarantine", each.key, each.reason) for s in report.sources for each in s.unread]
+    problems += [("", "", "stage", "", report.stage_problem)] if report.stage_problem else []
     return {
         "exit_code": report.exit_code, "error": report.error or "", "problems": problems, "faults": faults,
         "swept": [s.source for s in report.sources if s.swept], "packages": sum(s.packages for s in report.sources),
