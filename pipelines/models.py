@@ -20,7 +20,17 @@ from pipelines.model_files import Model, is_shown, models_fingerprint, read_mode
 from pipelines.narrowing import narrowed
 from sources.record import Table
 
-__all__ = ["CheckFailed", "Model", "build", "check", "landed_table", "models_fingerprint", "read_models", "regenerate"]
+__all__ = [
+    "CheckFailed",
+    "Model",
+    "build",
+    "check",
+    "landed_table",
+    "models_fingerprint",
+    "read_models",
+    "regenerate",
+    "widen",
+]
 
 # decisions that change what is said of a parent's words: what was shown of them is remembered as scopes' names are
 WATCHED = "SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM ops.lifecycle"
@@ -37,6 +47,10 @@ AT_ONCE = 12_000  # events whose documents are made in one go
 OURS = ("staging", "feedback", "ops")
 DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
 DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
+HELD_COLUMNS = """
+SELECT schema_name || '.' || table_name, column_name FROM duckdb_columns()
+WHERE database_name = current_database() AND NOT internal
+"""
 TYPES = {
     "string": "VARCHAR",
     "int64": "BIGINT",
@@ -238,11 +252,25 @@ def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) 
     for name, table in tables.items():
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
         connection.execute(landed_table(name, table))
+    widen(connection, tables)
 
 
 def landed_table(name: str, table: Table) -> str:
     columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
     return f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})"
+
+
+def widen(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
+    """The columns that tables of an earlier version lack. dlt adds one to a nested table only if the first package
+    after the change has rows of it, and never again; a source that is not read lands nothing, though models ask for it.
+    """
+    held: dict[str, set[str]] = {}
+    for name, column in connection.execute(HELD_COLUMNS).fetchall():
+        held.setdefault(name, set()).add(column)
+    for name, table in tables.items():
+        for column, kind in table.columns.items():
+            if name in held and column not in held[name]:
+                connection.execute(f"ALTER TABLE {name} ADD COLUMN {column} {TYPES[str(kind)]}")
 
 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
