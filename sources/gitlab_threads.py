@@ -69,6 +69,7 @@ class Due:
     head_sha: str | None
     synced_for: DateTime | None = None  # the watermark of its threads, as it is held
     shown: str | None = None  # fingerprint of what is held of them
+    seen_at: DateTime | None = None  # when the row that is held was seen, by the service's clock
 
     @property
     def path(self) -> str:
@@ -187,13 +188,17 @@ def due_of(place: Place, suspect: Row, config: "GitlabConfig") -> Due:
     return Due(
         place, parent, instant(moved.isoformat()), timedelta(seconds=config.settle_seconds),
         maybe(integer, suspect["user_notes_count"]), maybe(text, suspect.get("head_sha")), *held_of(suspect),
+        seen_at=_moment(suspect.get("seen_at")),
     )  # fmt: skip
 
 
 def held_of(row: Row) -> tuple[DateTime | None, str | None]:
     """Of the threads: their watermark, and the fingerprint of all that they say."""
-    synced = row.get("synced_for")
-    return instant(synced.isoformat()) if isinstance(synced, datetime) else None, maybe(text, row.get("shown"))
+    return _moment(row.get("synced_for")), maybe(text, row.get("shown"))
+
+
+def _moment(held: object) -> DateTime | None:
+    return instant(held.isoformat()) if isinstance(held, datetime) else None
 
 
 def _kept(discussions: list[Json]) -> list[Payload]:

@@ -181,11 +181,13 @@ class Reading:
         tally.lag_seconds = min((age for age in (tally.lag_seconds, *ages) if age is not None), default=None)
 
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
-        surface = failure.endpoint if isinstance(failure, GivenUp) else surface  # told once, not for each record
-        if isinstance(failure, GivenUp) and any((p.scope, p.surface) == (scope, surface) for p in self.problems):
-            return
-        log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
-        self.problems.append(Problem(scope, surface, failure.code, str(failure), failure.until))
+        """Told once, however many were to be read there: a limit stops hundreds of rechecks with the same words."""
+        surface = failure.endpoint if isinstance(failure, GivenUp) else surface
+        problem = Problem(scope, surface, failure.code, str(failure), failure.until)
+        same = (each for each in self.problems if (each.scope, each.surface) == (scope, surface))
+        if not any(each == problem or isinstance(failure, GivenUp) for each in same):
+            log.warning("%s %s: %s", self.names.get(scope, scope), surface, failure)
+            self.problems.append(problem)
 
     def skip(self, name: str, why: str) -> None:
         """Told once, as long as it is so."""

@@ -2,6 +2,7 @@
 runs, and what is back is alive with all that hangs on it with the next plain run. None of that is a failure.
 """
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +327,22 @@ def test_an_account_that_vanishes_is_missing_first(tmp_path: Path) -> None:
     report = made.run()
     assert report.exit_code == 0 and made.one(state) == "active" and "is back" in report.sources[0].told[0]
     made.judge()
+
+
+def test_a_service_whose_clock_was_put_back_deletes_all_the_same(gitlab: GitLabDesk, project: Project) -> None:
+    """A mark counts where it is not older than its row; a row of an hour ahead is as old as anything that comes after."""
+    gone = project.merge_requests[1]
+    gitlab.app.switches.date_skew = timedelta(hours=1)
+    project.comment(gone, "maya", "News.")
+    project.world.advance(seconds=LATER)
+    assert gitlab.run().exit_code == 0
+    gitlab.app.switches.date_skew = timedelta(0)
+    project.delete(gone)
+    project.world.advance(seconds=LATER)
+    assert gitlab.run(sweep=True).exit_code == 0
+    project.world.advance(seconds=LATER)
+    assert gitlab.run().exit_code == 0
+    dead = gitlab.sql(
+        "SELECT parent_key, bool_and(is_deleted) FROM feedback.events GROUP BY parent_key HAVING bool_or(is_deleted)"
+    )
+    assert dead == [(f"gitlab:{project.id}:!{gone.iid}", True)]

@@ -15,6 +15,7 @@ from pipelines.report import Watch
 from sources.http import Api, Tally, connect
 from sources.limits import rows_left
 from sources.reading import Reading
+from sources.response import Failure
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 
@@ -153,3 +154,12 @@ def test_phases_are_those_that_run(capsys: pytest.CaptureFixture[str]) -> None:
         watch.at("done")
     assert head == "settling, reading · 3 s"
     assert capsys.readouterr().err.splitlines() == ["reading …", "settling …", "models …"]
+
+
+def test_a_limit_that_stops_hundreds_of_rechecks_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    there = reading(SimpleNamespace(waits={}))
+    for n in range(300):
+        there.fail("1001", "rechecks", Failure("RATE_LIMITED", "asks to wait until 13:00"))
+        there.fail("1001", f"threads of !{n % 2}", Failure("FETCH_ERROR", "answered 502"))
+    assert [problem.surface for problem in there.problems] == ["rechecks", "threads of !0", "threads of !1"]
+    assert len(caplog.records) == 3
