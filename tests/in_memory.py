@@ -19,8 +19,8 @@ import duckdb
 import pyarrow as pa
 
 from pipelines.destinations.embedded import Embedded
+from pipelines.landed import TYPES
 from pipelines.model_files import read_models
-from pipelines.models import TYPES
 from pipelines.pile import Pile
 from pipelines.report import Report
 from pipelines.surgery import Surgery
