@@ -19,6 +19,7 @@ from sources.github_settle import (
     comments,
     ids_in,
     marks,
+    noticed,
     pull_request,
     review_comments,
     reviews,
@@ -131,8 +132,8 @@ async def _absent(repo: Place, suspect: Row, failure: Failure) -> Batch:
     if was != "deleted":
         repo.reading.absent_is(f"{repo.name}#{number}", rows.parent_key(repo.scope, number), cause, is_sure=is_sure)
     mark = rows.deletion_row(
-        kind, _id(suspect), repo.scope, number, repo.api.now, cause, gone=is_sure, is_missing=not is_sure,
-        run=_followed(repo, failure),
+        kind, _id(suspect), repo.scope, number, noticed(repo.api.now, suspect), cause, gone=is_sure,
+        is_missing=not is_sure, run=_followed(repo, failure),
     )  # fmt: skip
     return Batch("rechecks", repo.scope, {"deletions": [mark]})
 

@@ -9,7 +9,10 @@ disagreement, e.g. a comment that was said after the count was read, and deleted
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from datetime import datetime
 from functools import partial
+
+from pendulum import DateTime
 
 from sources import github_rows as rows
 from sources.github_pulls import pull_batches
@@ -18,11 +21,11 @@ from sources.http import Failure, TooLarge
 from sources.paging import walk
 from sources.place import Place, sight_by
 from sources.reading import Batch, Unread, side_by_side
-from sources.record import Json, Row, integer, json_record, need
+from sources.record import Json, Row, instant, integer, json_record, need
 
 __all__ = [
-    "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks", "pull_request",
-    "retry", "review_comments", "reviews",
+    "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks", "noticed",
+    "pull_request", "retry", "review_comments", "reviews",
 ]  # fmt: skip
 
 AT_ONCE = 10
@@ -68,14 +71,14 @@ orphaned AS (
 ),
 suspects AS (
 SELECT 'comments' AS task, i.scope, i.number, i.id, i.is_pull_request, i.comment_count AS remote_count, h.ids, h.marked,
-       i.updated_at
+       i.updated_at, i.seen_at AS held_at
 FROM known AS i LEFT JOIN held AS h ON h.parent_key = i.parent_key
 LEFT JOIN github.thread_checks AS k ON k.parent_key = i.parent_key
 WHERE i.comment_count <> coalesce(h.live, 0) AND (k.parent_key IS NULL OR k.remote_count <> i.comment_count
       OR k.listed_count <> coalesce(h.live, 0) OR k.updated_at IS DISTINCT FROM i.updated_at)
       AND ($floor IS NULL OR i.created_at >= $floor)
 UNION ALL
-SELECT 'pull_request', i.scope, i.number, i.id, true, 0, NULL, NULL, NULL
+SELECT 'pull_request', i.scope, i.number, i.id, true, 0, NULL, NULL, NULL, NULL
 FROM known AS i LEFT JOIN github.pull_requests AS p ON p.parent_key = i.parent_key
 WHERE i.is_pull_request AND (p.id IS NULL OR (p.updated_at < i.updated_at AND p.seen_at < i.seen_at)
       OR p.reviews_read_for IS DISTINCT FROM p.updated_at)
@@ -83,41 +86,42 @@ WHERE i.is_pull_request AND (p.id IS NULL OR (p.updated_at < i.updated_at AND p.
 UNION ALL
 SELECT 'reviews', p.scope, p.number, k.id, true, 0,
        list(DISTINCT r.id) FILTER (WHERE r.id IS NOT NULL AND d.id IS NULL),
-       list(DISTINCT r.id) FILTER (WHERE d.id IS NOT NULL), NULL
+       list(DISTINCT r.id) FILTER (WHERE d.id IS NOT NULL), NULL, NULL
 FROM github.pull_requests AS p JOIN known AS k ON k.parent_key = p.parent_key
 JOIN swept AS s ON s.surface = 'issues' AND s.scope IN (p.scope, p.scope || '/' || CAST(p.number AS VARCHAR))
 LEFT JOIN github.reviews AS r ON r.parent_key = p.parent_key
 LEFT JOIN deleted AS d ON d.kind = 'review' AND d.id = r.id
 WHERE p.state = 'open' GROUP BY p.scope, p.number, k.id
 UNION ALL
-SELECT 'issue', scope, number, id, is_pull_request, 0, NULL, NULL, NULL FROM unseen
+SELECT 'issue', scope, number, id, is_pull_request, 0, NULL, NULL, NULL, seen_at FROM unseen
 UNION ALL
-SELECT 'review_comments', c.scope, c.number, 0, true, 0, list(DISTINCT c.id), NULL, NULL
+SELECT 'review_comments', c.scope, c.number, 0, true, 0, list(DISTINCT c.id), NULL, NULL, max(a.seen_at)
 FROM github.review_comments AS c
+LEFT JOIN github.review_comment_anchors AS a ON a.id = c.id
 JOIN swept AS s ON s.surface = 'review_comments' AND s.scope IN (c.scope, c.scope || '/' || CAST(c.number AS VARCHAR))
 LEFT JOIN sighted AS g ON g.surface = 'review_comments' AND g.scope = s.scope AND g.id = c.id
 LEFT JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
 WHERE g.id IS NULL AND d.id IS NULL AND ($floor IS NULL OR c.updated_at >= $floor)
       AND c.parent_key NOT IN (SELECT parent_key FROM unseen) GROUP BY c.scope, c.number
 UNION ALL
-SELECT 'orphans', scope, number, list_min(ids), false, 0, ids, NULL, NULL FROM orphaned
+SELECT 'orphans', scope, number, list_min(ids), false, 0, ids, NULL, NULL, NULL FROM orphaned
 WHERE NOT is_deleted OR noticed_in_run >= (SELECT since FROM this_run)
 UNION ALL
-SELECT DISTINCT 'issue', o.scope, o.number, o.id, o.kind = 'pull_request', 0, NULL, NULL, NULL
+SELECT DISTINCT 'issue', o.scope, o.number, o.id, o.kind = 'pull_request', 0, NULL, NULL, NULL, NULL
 FROM github.openers AS o LEFT JOIN github.issues AS i ON i.parent_key = o.parent_key
 LEFT JOIN deleted AS d ON d.kind = o.kind AND d.id = o.id
 WHERE i.id IS NULL AND d.id IS NULL
       AND NOT EXISTS (SELECT 1 FROM unread AS u WHERE u.surface = 'issues' AND u.parent_key = o.parent_key)
 UNION ALL
 SELECT CASE WHEN i.seen_at > m.noticed_at THEN 'back' ELSE 'issue' END, i.scope, i.number, i.id, i.is_pull_request, 0,
-       NULL, NULL, NULL
+       NULL, NULL, NULL, i.seen_at
 FROM github.issues AS i JOIN marked AS m ON m.id = i.id
 WHERE i.seen_at > m.noticed_at OR NOT m.is_deleted OR m.noticed_in_run >= (SELECT since FROM this_run)
 UNION ALL
-SELECT 'issue', i.scope, i.number, i.id, true, 0, NULL, NULL, NULL
+SELECT 'issue', i.scope, i.number, i.id, true, 0, NULL, NULL, NULL, i.seen_at
 FROM known AS i JOIN swept AS s ON s.surface = 'absent' AND s.scope = i.scope || '/' || CAST(i.number AS VARCHAR)
 UNION ALL
-SELECT 'review_comments', c.scope, c.number, 0, true, 0, NULL, list(DISTINCT c.id), NULL
+SELECT 'review_comments', c.scope, c.number, 0, true, 0, NULL, list(DISTINCT c.id), NULL, max(a.seen_at)
 FROM github.review_comments AS c JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
 JOIN github.review_comment_anchors AS a ON a.id = c.id WHERE a.seen_at > d.noticed_at GROUP BY c.scope, c.number
 )
@@ -207,7 +211,8 @@ async def reviews(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
 async def review_comments(repo: Place, suspect: Row) -> AsyncIterator[Batch]:
     """Absent from the complete list that the sweep has just read, or told again after it was thought gone."""
     number, gone, again = integer(suspect["number"]), ids_in(suspect, "ids"), ids_in(suspect, "marked")
-    yield Batch("rechecks", repo.scope, {"deletions": marks(repo, "review_comment", number, gone, again)})
+    deletions = marks(repo, "review_comment", number, gone, again, at=noticed(repo.now, suspect))
+    yield Batch("rechecks", repo.scope, {"deletions": deletions})
 
 
 async def _plain(shape: Callable[[Place, list[Json]], Shaped], repo: Place, found: list[Json]) -> list[Batch]:
@@ -237,8 +242,14 @@ def ids_of(found: list[Json]) -> set[int]:
     return {integer(need(item, "id")) for item in found}
 
 
-def marks(repo: Place, kind: str, number: int, gone: set[int], back: set[int]) -> list[Row]:
-    mark = (repo.scope, number, repo.now)
+def noticed(now: DateTime, suspect: Row) -> DateTime:
+    """Never before what is held was seen: the service's clock may have been put back since, and the row dated ahead."""
+    held = suspect["held_at"]
+    return max(now, instant(held.isoformat())) if isinstance(held, datetime) else now
+
+
+def marks(repo: Place, kind: str, number: int, gone: set[int], back: set[int], at: DateTime | None = None) -> list[Row]:
+    mark = (repo.scope, number, at or repo.now)
     return [
         *(rows.deletion_row(kind, id_, *mark, "no longer listed") for id_ in sorted(gone)),
         *(rows.deletion_row(kind, id_, *mark, "listed again", gone=False) for id_ in sorted(back)),

@@ -346,3 +346,20 @@ def test_a_service_whose_clock_was_put_back_deletes_all_the_same(gitlab: GitLabD
         "SELECT parent_key, bool_and(is_deleted) FROM feedback.events GROUP BY parent_key HAVING bool_or(is_deleted)"
     )
     assert dead == [(f"gitlab:{project.id}:!{gone.iid}", True)]
+
+
+def test_githubs_clock_put_back_neither_revives_nor_loses_what_is_gone(github: GitHubDesk, repo: Repo) -> None:
+    """A comment on a diff that was seen by a clock an hour ahead, and deleted since: sweep after sweep it stays gone."""
+    pull = next(issue.number for issue in repo.issues.rows.values() if issue.pull)
+    github.app.switches.date_skew = timedelta(hours=1)
+    gone = repo.review_comment(pull, "maya", "cache.go", "Also here.", 14)
+    repo.world.advance(seconds=LATER)
+    assert github.run().exit_code == 0
+    github.app.switches.date_skew = timedelta(0)
+    repo.delete_review_comment(gone)
+    for _ in range(3):
+        repo.world.advance(seconds=LATER)
+        assert github.run(sweep=True).exit_code == 0
+        assert github.sql("SELECT id FROM feedback.events WHERE is_deleted") == [(str(gone),)]
+    repo.world.advance(seconds=LATER)
+    assert github.run().sources[0].requests == 5, "nothing is asked for again that is known to be gone"
