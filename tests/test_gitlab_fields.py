@@ -6,13 +6,17 @@ row for each field; a record that notes what is asked of it keeps the table comp
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pendulum
 import pytest
 
+from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.demo.web import Request
 from sources import gitlab_hanging_rows as hanging
 from sources.answering import Said
 from sources.gitlab_answer import _said
@@ -28,6 +32,8 @@ from sources.gitlab_rows import (
     reviewers_told,
 )
 from sources.record import Unreadable
+from tests.in_memory import in_memory
+from tests.synced import gitlab_desk
 
 Json = dict[str, Any]
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -357,3 +363,52 @@ def test_what_a_list_shows_needs_one_time_only() -> None:
     assert listed_version(SHARED) != listed_version({**SHARED, "updated_at": None})
     with pytest.raises(Unreadable):
         listed_version({**SHARED, "updated_at": None, "created_at": None})
+
+
+ENDPOINTS = {
+    r"/(merge_requests)": ["merge_request", "opener"], r"/(issues)": ["issue", "opener"],
+    r".*/discussions": ["discussion"], r".*/closes_issues": ["closed_issue"], r".*/diffs": ["diff"],
+    **{rf".*/resource_{name}_events": [name] for name in ("state", "label", "milestone")},
+}  # fmt: skip
+
+
+def bare(record: Json, kinds: list[str], *, null: bool) -> Json:
+    """All that may be null or absent is, at once; of its two times it keeps one."""
+    kept = {path for kind in kinds for path, expected in FIELDS[kind].items() if expected == NEEDED} | {"updated_at"}
+    top = {path for kind in kinds for path in FIELDS[kind] if "." not in path} - kept
+    for name in top & record.keys():
+        record = without(record, name, null=null)
+    if "notes" in record:
+        record["notes"] = [bare(note, ["note", "note_version"], null=null) for note in record["notes"]]
+    if "new_path" in record or "old_path" in record or kinds == ["diff"]:
+        record["new_path"] = "a"
+    return record
+
+
+@pytest.mark.parametrize("null", [True, False], ids=["null", "absent"])
+def test_a_project_that_tells_next_to_nothing_is_read_whole(tmp_path: Path, null: bool) -> None:
+    """Merge requests, issues, their notes and events, each with all at once that it need not tell: none is in quarantine."""
+    world = GitLabWorld(NOW)
+    project = world.add_project("lantern/console")
+    world.fill(project, merge_requests=3, discussions=2, notes=2, issues=2, days=5)
+    for parent in (project.merge_requests[1], project.issues[1]):
+        project.set_milestone(parent, "maya", "1.0")
+        project.close(parent, "maya")
+    world.advance(seconds=300)
+    desk = in_memory(gitlab_desk(tmp_path, world, "lantern/console"))
+
+    def rewrite(request: Request, data: Any) -> Any:
+        path = request.path.removeprefix(f"/api/v4/projects/{project.id}")
+        kinds = next((kinds for pattern, kinds in ENDPOINTS.items() if re.fullmatch(pattern, path)), None)
+        return [bare(record, kinds, null=null) for record in data] if kinds else data
+
+    desk.app.rewrite = rewrite
+    report = desk.run()
+    assert report.exit_code == 0 and report.sources[0].quarantined == 0, report
+    truth = world.truth()
+    for table, held in {"merge_requests": truth.merge_requests, "issues": truth.issues}.items():
+        assert {row["id"] for row in desk.rows(f"gitlab.{table}")} == held.keys()
+    assert {row["id"] for row in desk.rows("gitlab.threads__discussions__notes")} == truth.notes.keys()
+    assert {row["id"] for row in desk.rows("gitlab.resource_events__labels")} == truth.label_events.keys()
+    assert desk.one("SELECT count(*) FROM feedback.events WHERE author <> 'ghost'") == 0
+    assert desk.run().published_bytes is None
