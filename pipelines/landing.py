@@ -115,7 +115,8 @@ class Landing:
         ]  # fmt: skip
         unsure = [name for name in shaped if not known.get(name, {}).get("holds")]
         empty = self.home.destination.empty(self.home, self.source, unsure) if unsure else set()
-        with self.home.destination.landing(self.home, self.source, self.tables):
+        changed = [t for t in self.tables if not _is_shaped(t, known)] if makes else self.tables
+        with self.home.destination.landing(self.home, self.source, changed):
             if due:
                 self._run([
                     {"table": t, "rows": shaped.get(t.name), "cursors": within.get(t.name, {}), "makes": makes,

@@ -27,7 +27,13 @@ gc.freeze()  # what the libraries are made of is never garbage: to look through 
 log = logging.getLogger("earshot.landing")
 
 PACKAGES = 3  # that are over, for `dlt pipeline NAME load-package`; dlt keeps what is left of each for ever
-DATA_TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp"}
+DATA_TYPES = {
+    "string": "text",
+    "int64": "bigint",
+    "bool": "bool",
+    "timestamp[us, tz=UTC]": "timestamp",
+    "double": "double",
+}
 
 
 def load(home: Home, pipeline: Any, parts: list[dict[str, Any]]) -> str:

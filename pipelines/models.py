@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable, Mapping
 import duckdb
 
 from pipelines import glossary, parsed
+from pipelines.landed import ensure
 from pipelines.model_files import Model, is_shown, models_fingerprint, read_models
 from pipelines.narrowing import narrowed
 from sources.record import Table
 
-__all__ = ["CheckFailed", "Model", "build", "check", "landed_table", "models_fingerprint", "read_models", "regenerate"]
+__all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
 
 # decisions that change what is said of a parent's words: what was shown of them is remembered as scopes' names are
 WATCHED = "SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM ops.lifecycle"
@@ -35,9 +36,6 @@ DECIDED = {
 AT_ONCE = 12_000  # events whose documents are made in one go
 
 OURS = ("staging", "feedback", "ops")
-DLT_ROOT = "_dlt_load_id VARCHAR, _dlt_id VARCHAR"
-DLT_CHILD = "_dlt_root_id VARCHAR, _dlt_parent_id VARCHAR, _dlt_list_idx BIGINT, _dlt_id VARCHAR"
-TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
 
 
 class CheckFailed(Exception):
@@ -62,7 +60,7 @@ def build(
     connection.begin()
     try:
         tables = _tables(landed)
-        _ensure(connection, tables)
+        ensure(connection, tables)
         _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
         if touched:
             touched(connection)
@@ -225,18 +223,6 @@ def _build_one(
 def _tables(landed: Mapping[str, Iterable[Table]]) -> dict[str, Table]:
     families = {source: [root.family() for root in all_] for source, all_ in landed.items()}
     return {f"{source}.{name}": t for source, all_ in families.items() for family in all_ for name, t in family.items()}
-
-
-def _ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
-    """Tables of sources that never landed anything stand there empty; dlt fills them when it comes to that."""
-    for name, table in tables.items():
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
-        connection.execute(landed_table(name, table))
-
-
-def landed_table(name: str, table: Table) -> str:
-    columns = ", ".join(f"{column} {TYPES[str(kind)]}" for column, kind in table.columns.items())
-    return f"CREATE TABLE IF NOT EXISTS {name} ({columns}, {DLT_CHILD if '__' in name else DLT_ROOT})"
 
 
 def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sources.gitlab_rows import inner
+from sources.gitlab_rows import inner, named
 from sources.record import Json, Row, Unreadable, flag, instant, integer, maybe, need, text
 
 __all__ = ["EVENTS", "closed_row", "file_row"]
@@ -27,25 +27,27 @@ def _named_event(event: Json, key: str) -> Row:
 
 
 def _user(event: Json) -> str:
-    return maybe(text, inner(event, "user").get("username")) or "ghost"
+    return named(event, "user") or "ghost"
 
 
 def closed_row(issue: Json, key: str) -> Row:
-    """An issue of this or another project, or (an external tracker's) one that has only an id and a title."""
+    """An issue of this or another project, or (Jira's, say) one that has only a title and a foreign id."""
     number, scope, id_ = issue.get("iid"), issue.get("project_id"), issue.get("id")
     known = isinstance(number, int) and isinstance(scope, int)
     return {
         "parent_key": key, "issue_id": id_ if isinstance(id_, int) and id_ < 2**63 else None,
         "issue_number": number if known else None, "issue_scope": str(scope) if known else None,
-        "issue_key": f"gitlab:{scope}:#{number}" if known else None, "title": maybe(text, issue.get("title")),
+        "issue_key": f"gitlab:{scope}:#{number}" if known else None,
+        "external_id": text(id_) if isinstance(id_, str) else None, "title": maybe(text, issue.get("title")),
     }  # fmt: skip
 
 
 def file_row(diff: Json, key: str) -> Row:
-    if not isinstance(diff.get("new_path"), str):
+    old, new = maybe(text, diff.get("old_path")), maybe(text, diff.get("new_path"))
+    if new is None and old is None:
         raise Unreadable("a diff without a path")
     return {
-        "parent_key": key, "old_path": maybe(text, diff.get("old_path")), "new_path": text(diff["new_path"]),
+        "parent_key": key, "old_path": old, "new_path": old if new is None else new,
         "is_new": flag(diff.get("new_file")), "is_deleted": flag(diff.get("deleted_file")),
         "is_renamed": flag(diff.get("renamed_file")), "is_collapsed": flag(diff.get("collapsed")),
         "is_too_large": flag(diff.get("too_large")), "is_generated": flag(diff.get("generated_file")),

@@ -12,9 +12,9 @@ from typing import Any
 
 from pendulum import DateTime
 
-from sources.gitlab_rows import inner, parent_key
+from sources.gitlab_rows import inner, named, parent_key, times
 from sources.gitlab_tables import NOTE
-from sources.record import Json, Row, Unreadable, event_key, flag, instant, integer, maybe, need, text, version
+from sources.record import Json, Row, Unreadable, event_key, flag, instant, integer, maybe, need, number, text, version
 
 __all__ = ["Bad", "Discussions", "Parent", "read_discussions", "with_last_read"]
 
@@ -134,8 +134,7 @@ def _note_row(note: Json, index: int, discussion_id: str, parent: Parent) -> Row
     for name, ours in (("project_id", parent.scope), ("noteable_iid", str(parent.number))):
         if note.get(name) is not None and str(note[name]) != ours:
             raise Unreadable(f"a note with {name} {note[name]!r:.40} among those of {parent.key}")
-    position = inner(note, "position")
-    start, end = _line_range(position)
+    created_at, updated_at = times(note)
     return {
         "id": integer(need(note, "id")),
         "version": _version(note),
@@ -146,12 +145,24 @@ def _note_row(note: Json, index: int, discussion_id: str, parent: Parent) -> Row
         "is_system": flag(note.get("system")),
         "is_internal": flag(note.get("internal")) or flag(note.get("confidential")),
         "author": _author(note),
-        "body": text(need(note, "body")),
+        "body": _body(note),
         "is_resolvable": flag(note.get("resolvable")),
         "is_resolved": flag(note.get("resolved")),
-        "resolved_by": maybe(text, inner(note, "resolved_by").get("username")),
+        "resolved_by": named(note, "resolved_by"),
         "resolved_at": maybe(instant, note.get("resolved_at")),
-        "position_type": maybe(text, position.get("position_type")),
+        **_place(inner(note, "position")),
+        "created_at": created_at,
+        "updated_at": updated_at,
+    }
+
+
+def _place(position: Json) -> Row:
+    """In a diff or on a picture. Positions of before there were types are of text, as GitLab takes them; of a lost one
+    it tells an object with nothing in it."""
+    start, end = _line_range(position)
+    default = None if not position else "text" if position.get("x") is None else "image"
+    return {
+        "position_type": maybe(text, position.get("position_type")) or default,
         "position_old_path": maybe(text, position.get("old_path")),
         "position_new_path": maybe(text, position.get("new_path")),
         "position_old_line": _line(position.get("old_line")),
@@ -161,13 +172,15 @@ def _note_row(note: Json, index: int, discussion_id: str, parent: Parent) -> Row
         "position_base_sha": maybe(text, position.get("base_sha")),
         "position_start_sha": maybe(text, position.get("start_sha")),
         "position_head_sha": maybe(text, position.get("head_sha")),
-        "created_at": instant(need(note, "created_at")),
-        "updated_at": instant(need(note, "updated_at")),
+        "position_x": maybe(number, position.get("x")),
+        "position_y": maybe(number, position.get("y")),
+        "position_width": maybe(number, position.get("width")),
+        "position_height": maybe(number, position.get("height")),
     }
 
 
 def _version_row(note: Json, discussion: Json, opener: object, parent: Parent, seen_at: DateTime) -> Row:
-    position = inner(note, "position")
+    position, (created_at, updated_at) = inner(note, "position"), times(note)
     is_diff_note = bool(position.get("new_path") or position.get("old_path"))
     id_, version_ = integer(need(note, "id")), _version(note)
     return {
@@ -185,17 +198,22 @@ def _version_row(note: Json, discussion: Json, opener: object, parent: Parent, s
         "is_internal": flag(note.get("internal")) or flag(note.get("confidential")),
         "is_diff_note": is_diff_note,
         "in_reply_to": opener,
-        "body": text(need(note, "body")),
+        "body": _body(note),
         "author": _author(note),
         "author_id": maybe(integer, inner(note, "author").get("id")),
-        "created_at": instant(need(note, "created_at")),
-        "updated_at": instant(need(note, "updated_at")),
+        "created_at": created_at,
+        "updated_at": updated_at,
         "seen_at": seen_at,
     }
 
 
 def _version(note: Json) -> str:
-    return version(instant(need(note, "updated_at")), text(need(note, "body")))
+    return version(times(note)[1], _body(note))
+
+
+def _body(note: Json) -> str:
+    """Some servers send none where nothing was said."""
+    return maybe(text, note.get("body")) or ""
 
 
 def _author(note: Json) -> str:
@@ -210,8 +228,14 @@ def _line(value: object) -> int | None:
 
 
 def _line_range(position: Json) -> tuple[int | None, int | None]:
+    """Two ends as objects; GitLab 13.0 and 13.1 sent the line code and type of either beside each other."""
     ranged = inner(position, "line_range")
-    return _range_line(inner(ranged, "start")), _range_line(inner(ranged, "end"))
+    return _range_line(_range_end(ranged, "start")), _range_line(_range_end(ranged, "end"))
+
+
+def _range_end(ranged: Json, name: str) -> Json:
+    flat = {"line_code": ranged.get(f"{name}_line_code"), "type": ranged.get(f"{name}_line_type")}
+    return inner(ranged, name) or flat
 
 
 def _range_line(end: Json) -> int | None:

@@ -6,7 +6,7 @@ every note. In `threads`, `synced_for_updated_at` passes no note that could not 
 `shown` is the fingerprint of all that the row and its children say. In `deletions` who is missing answered 404 once.
 """
 
-from sources.record import COUNT, FLAG, INSTANT, TEXT, Table
+from sources.record import COUNT, FLAG, INSTANT, NUMBER, TEXT, Table
 
 __all__ = ["NOTE", "TABLES"]
 
@@ -51,7 +51,8 @@ NOTE = {
     "is_resolved": FLAG, "resolved_by": TEXT, "resolved_at": INSTANT, "position_type": TEXT, "position_old_path": TEXT,
     "position_new_path": TEXT, "position_old_line": COUNT, "position_new_line": COUNT,
     "position_line_range_start": COUNT, "position_line_range_end": COUNT, "position_base_sha": TEXT,
-    "position_start_sha": TEXT, "position_head_sha": TEXT, "created_at": INSTANT, "updated_at": INSTANT,
+    "position_start_sha": TEXT, "position_head_sha": TEXT, "position_x": NUMBER, "position_y": NUMBER,
+    "position_width": NUMBER, "position_height": NUMBER, "created_at": INSTANT, "updated_at": INSTANT,
 }  # fmt: skip
 THREADS = Table("threads", ("parent_key",), {
     **_READ, "user_notes_count": COUNT, "head_sha": TEXT, "read_for_updated_at": INSTANT, "shown": TEXT,
@@ -72,7 +73,7 @@ RESOURCE_EVENTS = Table("resource_events", ("parent_key",), _READ, children={
 CLOSES_ISSUES = Table("closes_issues", ("parent_key",), _READ, children={
     "issues": Table("issues", (), {
         "parent_key": TEXT, "issue_id": COUNT, "issue_number": COUNT, "issue_scope": TEXT, "issue_key": TEXT,
-        "title": TEXT,
+        "external_id": TEXT, "title": TEXT,
     }),
 })  # fmt: skip
 DIFFS = Table("diffs", ("parent_key",), {**_READ, "head_sha": TEXT}, children={

@@ -21,7 +21,7 @@ from pendulum import DateTime
 
 from sources.gitlab_hanging_rows import EVENTS, closed_row, file_row
 from sources.gitlab_notes import Bad, Parent, read_discussions, with_last_read
-from sources.gitlab_rows import inner, people
+from sources.gitlab_rows import people, reviewers_told
 from sources.http import Failure
 from sources.paging import Sighting, walk
 from sources.place import Place
@@ -150,14 +150,14 @@ async def diffs(due: Due) -> Batch:
 async def reviewers(due: Due) -> Batch:
     """Optional: the list's reviewers compared with their own endpoint, for instances whose lists are incomplete."""
     found, _ = await _whole(due, "reviewers", f"{due.path}/reviewers")
-    named = people([inner(review, "user") for review in found], due.parent.key)
+    named = reviewers_told(found, due.parent.key)
     mr = await due.place.one("reviewers", due.path)
     listed = people(mr.get("reviewers"), due.parent.key)
     if {row["username"] for row in named} == {row["username"] for row in listed}:
         return Batch("reviewers", due.place.scope, {})
     from sources.gitlab import listed_rows
 
-    corrected = {**mr, "reviewers": [inner(review, "user") for review in found]}
+    corrected = {**mr, "reviewers": [review.get("user") for review in found]}
     return Batch("reviewers", due.place.scope, listed_rows(due.place, "merge_requests", [corrected]))
 
 
@@ -176,7 +176,7 @@ async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTim
 def _sight(item: Json) -> Sighting:
     """A changed file has no id; where it becomes another type, it is deleted and added under one path."""
     shown, id_ = fingerprint(item), item.get("id")
-    if isinstance(item.get("new_path"), str):
+    if isinstance(item.get("new_path") or item.get("old_path"), str):
         id_ = fingerprint(*(item.get(name) for name in ("old_path", "new_path", "new_file", "deleted_file")))
     return Sighting(id_ if isinstance(id_, int | str) else shown, shown, None)
 

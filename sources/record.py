@@ -20,10 +20,10 @@ import pyarrow as pa
 from pendulum import DateTime
 
 __all__ = [
-    "COUNT", "FLAG", "INSTANT", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
+    "COUNT", "FLAG", "INSTANT", "NUMBER", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
     "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record",
     "json_text", "json_value",
-    "maybe", "need", "stamp", "text", "version",
+    "maybe", "need", "number", "stamp", "text", "version",
 ]  # fmt: skip
 
 Json = dict[str, object]
@@ -31,6 +31,7 @@ Row = dict[str, object]
 V = TypeVar("V")
 
 TEXT, COUNT, FLAG, INSTANT = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
+NUMBER = pa.float64()
 
 CLOCKS = timedelta(minutes=1)  # by which they are set right all the time
 
@@ -96,6 +97,13 @@ def integer(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not -(2**63) <= value < 2**63:
         raise Unreadable(f"not a whole number: {value!r:.60}")
     return value
+
+
+def number(value: object) -> float:
+    """Whole or not: a point on a picture may lie between its pixels."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not -(2**53) <= value <= 2**53:
+        raise Unreadable(f"not a number: {value!r:.60}")
+    return float(value)
 
 
 def flag(value: object) -> bool:

@@ -7,6 +7,7 @@ import pytest
 
 from tests.asked import demo, demo_home, own, worlds
 from tests.in_memory import in_memory, let_go
+from tests.recorded import same_headers
 from tests.servers import Cluster, cluster
 from tests.speaker import heard, speaker
 
@@ -25,6 +26,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def warehouses_end_with_their_test() -> Iterator[None]:
     with let_go():
         yield
+
+
+def pytest_recording_configure(config: pytest.Config, vcr: Any) -> None:
+    """Headers are part of what is asked."""
+    vcr.register_matcher("same headers", same_headers)
 
 
 @pytest.fixture

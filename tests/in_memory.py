@@ -19,6 +19,7 @@ import duckdb
 import pyarrow as pa
 
 from pipelines.destinations.embedded import Embedded
+from pipelines.landed import TYPES
 from pipelines.model_files import read_models
 from pipelines.pile import Pile
 from pipelines.report import Report
@@ -30,7 +31,6 @@ from tests.synced import Desk
 
 __all__ = ["InMemory", "InMemoryLanding", "in_memory", "let_go", "opened", "snapshot"]
 
-TYPES = {"string": "VARCHAR", "int64": "BIGINT", "bool": "BOOLEAN", "timestamp[us, tz=UTC]": "TIMESTAMPTZ"}
 ROOT = ("_dlt_load_id", "_dlt_id")
 CHILD = ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 LOADS = "(load_id VARCHAR, schema_name VARCHAR, status BIGINT, inserted_at TIMESTAMPTZ, schema_version_hash VARCHAR)"

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.demo.gitlab_api import GitLabApp
 from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import FileDiff, MergeRequest, Position, Spot
+from pipelines.demo.gitlab_state import ExternalIssue, FileDiff, MergeRequest, Position, Spot
 from pipelines.demo.gitlab_world import GitLabWorld
 from pipelines.demo.web import Request
 from tests.demo_client import TOKEN, get, ids, next_link, walk
@@ -235,6 +235,16 @@ def test_a_reply_to_a_resolved_thread_is_resolved(project: Project, mr: MergeReq
     assert late.discussion.is_resolved and late.resolved_by is late.author
 
 
+def test_ranges_came_in_another_way_first(app: GitLabApp, project: Project, mr: MergeRequest) -> None:
+    """GitLab 13.0 told the code and type of either end beside each other, and no lines."""
+    place = Position("a.ts", "b.ts", mr.refs, Spot(9, 12), Spot(8, 11, "new"), "codes")
+    project.start_thread(mr, "maya", "rename both?", place)
+    told = discussions(app, mr)[0]["notes"][0]["position"]["line_range"]
+    codes = {name: told.pop(f"{name}_line_code").split("_")[1:] for name in ("start", "end")}
+    assert codes == {"start": ["8", "11"], "end": ["9", "12"]}
+    assert told == {"start_line_type": "new", "end_line_type": None}
+
+
 @pytest.mark.parametrize(
     ("range_as", "start", "end"),
     [
@@ -420,8 +430,10 @@ def test_both_names_may_disagree(app: GitLabApp, project: Project, mr: MergeRequ
 
 
 def test_gone_people_become_the_ghost(world: GitLabWorld, app: GitLabApp, project: Project, mr: MergeRequest) -> None:
-    """Their words stay, by `ghost`, and nothing moves."""
+    """Their words stay, by `ghost`, and nothing moves; what they did was done by nobody, and nobody is assigned."""
     project.comment(mr, "old-otter", "bye")
+    project.assign(mr, "maya", "maya", "old-otter")
+    project.label(mr, "old-otter", add=["bug"])
     issue = project.open_issue("old-otter", "Last words")
     before = one(app, mr)["updated_at"]
     world.advance(seconds=90)
@@ -429,6 +441,28 @@ def test_gone_people_become_the_ghost(world: GitLabWorld, app: GitLabApp, projec
     assert one(app, issue)["author"]["username"] == "ghost"
     assert discussions(app, mr)[0]["notes"][0]["author"]["username"] == "ghost"
     assert one(app, mr)["updated_at"] == before
+    assert [user["username"] for user in one(app, mr)["assignees"]] == ["maya"]
+    assert [event["user"] for event in get(app, f"{MRS}/1/resource_label_events").json()] == [None]
+
+
+def test_issues_of_another_tracker_are_told_by_title_alone(
+    world: GitLabWorld, app: GitLabApp, project: Project
+) -> None:
+    """A connected Jira's, beside the project's own; a key that it does not know is a word."""
+    issue = project.open_issue("maya", "Dark")
+    project.tracker["LAMP-12"] = ExternalIssue("LAMP-12", "Too bright")
+    mr = project.open_merge_request("benji", "Dark mode", "Closes LAMP-12, #1 and LAMP-99; see also LAMP-7")
+    told = get(app, f"{MRS}/{mr.iid}/closes_issues").json()
+    assert told[0] == {"title": "Too bright", "id": "LAMP-12"} and [row.get("iid") for row in told] == [None, issue.iid]
+    assert world.truth().closes_elsewhere[mr.id] == ["LAMP-12"]
+
+
+def test_tasks_and_incidents_are_issues(app: GitLabApp, project: Project) -> None:
+    """In the same list and sequence; a task has an address of its own kind."""
+    made = [project.open_issue("maya", kind, type=kind) for kind in ("issue", "incident", "task")]
+    rows = [one(app, issue) for issue in made]
+    assert [(row["type"], row["issue_type"]) for row in rows] == [(i.type.upper(), i.type) for i in made]
+    assert [row["web_url"].split("/-/")[1] for row in rows] == ["issues/1", "issues/2", "work_items/3"]
 
 
 def test_iids_count_per_kind_and_ids_for_all(world: GitLabWorld, app: GitLabApp, project: Project) -> None:

@@ -335,6 +335,23 @@ def test_notes_can_be_posted(app: GitLabApp, project: Project) -> None:
 # Faults
 
 
+def test_who_may_not_say_anything(app: GitLabApp, project: Project) -> None:
+    """In a locked discussion only members may, in an archived project nobody; both can still be read."""
+    mr = project.open_merge_request("maya", "Dark mode")
+    project.lock_discussion(mr, "maya")
+    notes = f"{MRS}/{mr.iid}/notes"
+
+    def post() -> int:
+        return ask(app, "POST", notes, json={"body": "hello"}).status_code
+
+    assert post() == 403
+    project.team.add("earshot")
+    assert post() == 201
+    project.archive()
+    assert post() == 403 and get(app, PROJECT, TOKEN).json()["archived"] is True
+    assert len(get(app, notes, TOKEN).json()) == 2
+
+
 def test_faults_replace_bend_or_break_the_answer(app: GitLabApp, project: Project) -> None:
     """HTML with 200, truncated JSON, error statuses and broken connections can all be had."""
     opened(project, 3)

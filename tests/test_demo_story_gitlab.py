@@ -17,6 +17,7 @@ from pipelines.demo.story_gitlab import (
     CONSOLE,
     PEOPLE,
     READER,
+    SKETCHES,
     START,
     STORY_END,
     Story,
@@ -101,7 +102,7 @@ def test_sizes(world: GitLabWorld):
     """Small enough to read, large enough to count."""
     truth = world.truth()
     people = [note for note in truth.notes.values() if not note["is_system"]]
-    assert {project.path_with_namespace for project in world.projects.values()} == {CONSOLE, CHARTS}
+    assert {project.path_with_namespace for project in world.projects.values()} == {CONSOLE, CHARTS, SKETCHES}
     assert 14 <= len(truth.merge_requests) <= 20 and 11 <= len(truth.issues) <= 16
     assert 140 <= len(people) <= 200 and len({note["author"] for note in people}) >= 12
 
@@ -142,7 +143,7 @@ def test_threads_have_every_shape(world: GitLabWorld):
         for note in mr.notes
         if note.position and note.position.start
     }
-    assert ways == {"numbers", "strings", "missing"}
+    assert ways == {"numbers", "strings", "missing", "codes"}
     assert any(note["is_internal"] for note in notes) and any(note["is_system"] for note in notes)
     last_words = [
         project.issues[iid].notes[-1]
@@ -201,7 +202,7 @@ def test_nothing_unfinished_is_visible():
     for body in spoken(later):
         assert "#{" not in body and "{}" not in body
         assert body == body.strip() and body
-    assert set(later.users) == {*PEOPLE, *BOTS, READER}
+    assert set(later.users) == {*PEOPLE, *BOTS, READER, "ghost"}
     for project in later.projects.values():
         for parent in [*project.merge_requests.values(), *project.issues.values()]:
             assert "\n" not in parent.title and "{" not in parent.title

@@ -300,9 +300,9 @@ def test_field_names_of_old_and_new_instances(tmp_path: Path, world: GitLabWorld
     assert None not in statuses and (names == "old" or "checking" not in statuses)
 
 
-@pytest.mark.parametrize("sent", ["numbers", "strings", "missing"])
+@pytest.mark.parametrize("sent", ["numbers", "strings", "missing", "codes"])
 def test_positions_and_ranges_of_diff_notes(tmp_path: Path, world: GitLabWorld, project: Project, sent: str) -> None:
-    """Paths of a rename, lines of either side, ranges however they are sent, the sha triplet."""
+    """Paths of a rename, lines of either side, ranges however they are sent, points on pictures, the sha triplet."""
     mr = project.open_merge_request("benji", "Dark mode")
     refs = mr.refs
     ranged = Position("old.ts", "new.ts", refs, Spot(19, 20, "new"), Spot(16, 17, "new"), sent)
@@ -320,6 +320,10 @@ def test_positions_and_ranges_of_diff_notes(tmp_path: Path, world: GitLabWorld, 
         ("a.png", "a.png", None, None, "RIGHT", "image", False, refs.head_sha),
         ("b.ts", "b.ts", None, None, "RIGHT", "file", False, refs.head_sha),
     ]  # fmt: skip
+    points = (
+        "SELECT path, image_x, image_y, image_width, image_height FROM feedback.diff_notes WHERE image_x IS NOT NULL"
+    )
+    assert desk.sql(points) == [("a.png", 3, 4, 10, 10)]
     assert desk.sql(
         "SELECT DISTINCT position_base_sha, position_start_sha FROM gitlab.threads__discussions__notes WHERE NOT is_system"
     ) == [(refs.base_sha, refs.start_sha)]

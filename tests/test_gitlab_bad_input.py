@@ -362,13 +362,12 @@ def thread(change: dict[str, Any]) -> Callable[[list[Any]], object]:
 NOTES: dict[str, Callable[[list[Any]], object]] = {
     "invalid created_at": middle({"created_at": "yesterday"}),
     "created_at at zero": middle({"created_at": 0}),
-    "no created_at": middle({"created_at": None}),
+    "no time at all": middle({"created_at": None, "updated_at": None}),
     "updated_at without zone": middle({"updated_at": "2026-03-01T12:00:00"}),
     "impossible updated_at": middle({"updated_at": "2026-02-30T12:00:00Z"}),
     "invalid resolved_at": middle({"resolved_at": "soon"}),
     "id is text": middle({"id": "1002"}),
     "id beyond 64 bits": middle({"id": 2**63}),
-    "no body": middle({"body": None}),
     "body is a number": middle({"body": 5}),
     "author is text": middle({"author": "maya"}),
     "system is text": middle({"system": "yes"}),
@@ -427,7 +426,7 @@ def said_on_each(desk: GitLabDesk) -> dict[int, set[str]]:
 
 def test_a_note_that_nobody_will_ever_read_can_be_let_be(desk: GitLabDesk, project: Project) -> None:
     """The watermark passes it then, and the thread is asked for no more."""
-    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])
     report = desk.run()
     assert report.exit_code == 3
     with Ledger.open(desk.home.control) as ledger:
@@ -440,7 +439,7 @@ def test_a_note_that_nobody_will_ever_read_can_be_let_be(desk: GitLabDesk, proje
 
 def test_an_unreadable_note_waits_like_any_record(desk: GitLabDesk, project: Project) -> None:
     """Three runs ask for its thread; then there are pauses, but for news of the thread, which land at once."""
-    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])
     asked = []
     for _ in range(6):
         assert desk.run().exit_code == 3
@@ -457,7 +456,7 @@ def test_an_unreadable_note_waits_like_any_record(desk: GitLabDesk, project: Pro
 def test_an_unreadable_note_that_is_deleted_is_forgotten(desk: GitLabDesk, project: Project) -> None:
     """Absent from the complete answer: gone at once, and nothing is missing any more."""
     thread = project.merge_requests[1].threads[0]
-    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])
     assert desk.run().exit_code == 3
     project.delete_note(thread.notes[1])
     desk.app.rewrite = None
@@ -467,7 +466,7 @@ def test_an_unreadable_note_that_is_deleted_is_forgotten(desk: GitLabDesk, proje
 
 def test_a_named_merge_request_tells_of_its_unreadable_note(desk: GitLabDesk) -> None:
     """Exit 3, the others land, and its watermark does not move."""
-    spoiled(desk, "/merge_requests/1/discussions", NOTES["no body"])
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])
     surgery = desk.operate(PLACE, Target("mr", 1))
     assert surgery.exit_code == 3
     assert "four" in said_on_each(desk)[1] and "two" in said_on_each(desk)[1]
@@ -487,7 +486,7 @@ PARENTS: dict[str, dict[str, Any]] = {
     "invalid merged_at": {"merged_at": "never"},
     "id is text": {"id": "1001"},
     "no iid": {"iid": None},
-    "no title": {"title": None},
+    "title is a number": {"title": 5},
     "description is a number": {"description": 5},
     "author is text": {"author": "benji"},
     "milestone is text": {"milestone": "1.0"},
@@ -561,11 +560,11 @@ def test_a_project_id_that_is_not_the_one_asked_for_is_not_believed(desk: GitLab
 HANGING: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "label event": ("/resource_label_events", {"created_at": "x"}, "resource_events", "events"),
     "milestone event": ("/resource_milestone_events", {"id": None}, "resource_events", "events"),
-    "event of a stranger": (
-        "/resource_label_events", {"user": "maya"}, "resource_events", "events"
+    "event of nobody": (
+        "/resource_label_events", {"user": 5}, "resource_events", "events"
     ),
     "closed issue": ("/closes_issues", {"title": 5}, "closes_issues", "closes"),
-    "diff without a path": ("/diffs", {"new_path": None}, "diffs", "diffs"),
+    "diff without a path": ("/diffs", {"new_path": None, "old_path": None}, "diffs", "diffs"),
     "diff with a list for a path": ("/diffs", {"new_path": [1]}, "diffs", "diffs"),
 }  # fmt: skip
 
@@ -845,7 +844,7 @@ def test_half_a_character_costs_nobody_elses_words(desk: GitLabDesk, project: Pr
 
 def test_an_unreadable_merge_request_that_is_deleted_meanwhile_is_forgotten(desk: GitLabDesk, project: Project) -> None:
     """There is nothing left to read again: it does not fail for ever."""
-    spoiled(desk, "/merge_requests", lambda found: found[-1].update(title=None))
+    spoiled(desk, "/merge_requests", lambda found: found[-1].update(title=5))
     assert desk.run().exit_code == 3
     project.delete(project.merge_requests[orjson.loads(desk.one("SELECT raw FROM ops.quarantine"))["iid"]])
     desk.app.rewrite = None

@@ -221,7 +221,7 @@ def test_one_who_does_not_tell_who_it_is_makes_everybodys_absence_doubtful(bad: 
 
 def test_a_reply_to_an_unreadable_opener_still_knows_it() -> None:
     """Its id could be read; where it could not, the reply stands for itself."""
-    read = read_discussions([{"id": "d1", "notes": [{**NOTE, "body": None}, {**NOTE, "id": 12}]}], PARENT, NOW)
+    read = read_discussions([{"id": "d1", "notes": [{**NOTE, "body": 5}, {**NOTE, "id": 12}]}], PARENT, NOW)
     assert [row["in_reply_to"] for row in read.versions] == [11]
     read = read_discussions([{"id": "d1", "notes": [{**NOTE, "id": None}, {**NOTE, "id": 12}]}], PARENT, NOW)
     assert [row["in_reply_to"] for row in read.versions] == [None]

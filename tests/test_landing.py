@@ -92,6 +92,30 @@ def test_what_is_there_is_merged_what_is_empty_filled(home: Home, monkeypatch: p
     assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 3}}}
 
 
+def nested(*columns: str) -> Table:
+    inner = Table("words", (), dict.fromkeys(("parent_key", *columns), TEXT))
+    return Table("threads", ("id",), {"id": COUNT}, children={"words": inner})
+
+
+def thread(id_: int, *words: dict[str, object]) -> Batch:
+    return Batch("threads", "1", {"threads": [{"id": id_, "words": list(words)}]}, {"at": id_})
+
+
+def test_a_column_that_a_nested_table_gains_is_there_before_its_first_row(home: Home) -> None:
+    """dlt adds it only if the very first package has rows of that table, and never again: every later landing of a
+    warehouse that an earlier version made would fail."""
+
+    def land(table: Table, batch: Batch) -> None:
+        pile = Pile((table,))
+        pile.add(batch)
+        Landing.open(home, "gitlab", (table,)).land(pile)
+
+    land(nested("body"), thread(1, {"parent_key": "a:1", "body": "one"}))
+    land(nested("body", "mood"), thread(2))
+    land(nested("body", "mood"), thread(3, {"parent_key": "a:3", "body": "three", "mood": "gay"}))
+    assert rows(home, "SELECT body, mood FROM gitlab.threads__words ORDER BY 1") == [("one", None), ("three", "gay")]
+
+
 def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:

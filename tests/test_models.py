@@ -8,6 +8,7 @@ import pendulum
 import pytest
 
 from pipelines import models
+from pipelines.landed import ensure
 from pipelines.mirror import prepare
 from pipelines.settings import landed_tables
 from sources.record import event_key
@@ -54,6 +55,19 @@ def test_every_model_builds_over_empty_tables_and_keeps_its_own_promise(empty: d
     for model in models.read_models():
         assert empty.execute(f"SELECT count(*) FROM {model.name}").fetchone() == (0,)
         models.check(empty, model)
+
+
+def test_models_build_over_tables_of_an_earlier_version() -> None:
+    """Of a source that this run did not read: the columns that its tables lack are there, and null."""
+    lacking = {"gitlab.threads__discussions__notes": "position_x", "gitlab.closes_issues__issues": "external_id"}
+    with duckdb.connect() as connection:
+        prepare(connection, [])
+        ensure(connection, {f"gitlab.{name}": t for root in TABLES["gitlab"] for name, t in root.family().items()})
+        for table, column in lacking.items():
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+        models.build(connection, TABLES, anew=True)
+        for table, column in lacking.items():
+            assert connection.execute(f"SELECT count({column}) FROM {table}").fetchone() == (0,)
 
 
 def test_a_thread_begins_and_ends_with_who_spoke_then(empty: duckdb.DuckDBPyConnection) -> None:

@@ -49,6 +49,14 @@ def test_discussions_show_places_resolution_and_answers(demo: Reader) -> None:
     assert "[src/theme.css:7] [OUTDATED]:\n    Is this line why the tooltips" in unresolved
 
 
+def test_a_point_on_a_picture_is_shown(demo: Reader) -> None:
+    """Where it is, and of how large a picture: nobody finds it by the file's name alone."""
+    out = demo.ask("show", "mr", "console!2", width=160).out
+    assert "[design/purge-dialog.png 412,530 of 1280×800] [RESOLVED]" in out
+    [red] = [t for t in demo.data("show", "mr", "console!2")["discussions"] if "This red is" in t["notes"][0]["body"]]
+    assert [red["notes"][0][f"image_{name}"] for name in ("x", "y", "width", "height")] == [412, 530, 1280, 800]
+
+
 def test_a_draft_says_so(demo: Reader) -> None:
     """In its own line, as nothing else does."""
     assert facts(demo, "mr", "console!9")["Draft"] == "Yes"

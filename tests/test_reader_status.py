@@ -49,7 +49,7 @@ def test_healthy_lists_are_folded(demo: Reader) -> None:
     assert [row[:5] for row in rows if row[0] in ("bluesky", "github", "gitlab")] == [
         ["bluesky", "16", "places", "16", "lists"],
         ["github", "2", "places", "8", "lists"],
-        ["gitlab", "2", "places", "4", "lists"],
+        ["gitlab", "3", "places", "5", "lists"],
     ]
 
 

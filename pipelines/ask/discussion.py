@@ -9,7 +9,8 @@ from pipelines.ask.published import Published, Row
 __all__ = ["Discussion", "discussions", "notes"]
 
 SAID = """
-SELECT said.*, place.path, place.start_line, place.line, place.side, place.is_outdated, place.diff_hunk
+SELECT said.*, place.path, place.start_line, place.line, place.side, place.is_outdated, place.diff_hunk,
+    place.image_x, place.image_y, place.image_width, place.image_height
 FROM feedback.comments AS said
 LEFT JOIN (SELECT * FROM feedback.diff_notes WHERE parent_key = $parent) AS place ON place.event_key = said.event_key
 WHERE said.parent_key = $parent

@@ -104,9 +104,14 @@ def _verdict(row: Row) -> list[str]:
 
 
 def place(row: Row) -> str:
-    """`file:line`, `file:a-b`, or the whole file."""
+    """`file:line`, `file:a-b`, a point on a picture (`file 412,530 of 1280×800`), or the whole file."""
     if not row.get("path"):
         return ""
+    if row.get("image_x") is not None and row.get("image_y") is not None:
+        whole = (
+            f" of {row['image_width']:g}×{row['image_height']:g}" if row["image_width"] and row["image_height"] else ""
+        )
+        return f"{row['path']} {row['image_x']:g},{row['image_y']:g}{whole}"
     if row["line"] is None:
         return str(row["path"])
     start = row["start_line"]

@@ -119,11 +119,11 @@ def _github(later: int) -> DemoSource:
 def _gitlab(later: int) -> DemoSource:
     from pipelines.demo.gitlab_api import GitLabApp
     from pipelines.demo.gitlab_world import GitLabWorld
-    from pipelines.demo.story_gitlab import CHARTS, CONSOLE, beats
+    from pipelines.demo.story_gitlab import CHARTS, CONSOLE, SKETCHES, beats
     from sources.gitlab import Gitlab, GitlabConfig
 
     world = GitLabWorld(START.add(days=later))
-    config = GitlabConfig(token=TOKEN, write_token=TOKEN, projects=[CONSOLE, CHARTS])
+    config = GitlabConfig(token=TOKEN, write_token=TOKEN, projects=[CONSOLE, CHARTS, SKETCHES])
     return DemoSource(Gitlab(config), GitLabApp(world, public_url=config.api_url), Story(world, beats(), later))
 
 

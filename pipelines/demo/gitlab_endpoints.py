@@ -97,7 +97,8 @@ def events(ask: Ask, kind: str, iid: int, event: str) -> Response:
 def closes_issues(ask: Ask, iid: int) -> Response:
     mr = ask.merge_request(iid)
     found = [issue for issue in ask.project.closes(mr) if ask.reader.may_read(issue)]
-    return ask.listed(found, rows.issue_json, merge_request_iid=str(iid))
+    both = [*ask.project.closes_elsewhere(mr), *found]
+    return ask.shaped(both, lambda issue: rows.closed_issue_json(ask.place, issue), merge_request_iid=str(iid))
 
 
 def diffs(ask: Ask, iid: int) -> Response:
@@ -120,6 +121,8 @@ def reviewers(ask: Ask, iid: int) -> Response:
 def post_note(ask: Ask, kind: str, iid: int, thread: str = "") -> Response:
     who = _writer(ask)
     parent = ask.parent(kind, iid)
+    if ask.project.archived or (parent.is_locked and who not in ask.project.team):
+        raise told(403, "403 Forbidden")
     body = _posted(ask.request)
     if thread:
         discussion = _discussion(ask, parent, thread)

@@ -17,7 +17,7 @@ TOUCH_INTERVAL = 60  # seconds that must have passed since `updated_at`, whateve
 
 
 class Conversation:
-    """The half of a project that is speech; `gitlab_project` has the other."""
+    """What of a project is speech; see `gitlab_outcomes` and `gitlab_project` for the rest."""
 
     def __init__(self, world: "GitLabWorld", project_id: int) -> None:
         self.world = world

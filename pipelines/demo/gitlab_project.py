@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipelines.demo.gitlab_notes import Conversation
+from pipelines.demo.gitlab_outcomes import Outcomes
 from pipelines.demo.gitlab_state import (
     DiffRefs,
-    Event,
     FileDiff,
     Issuable,
     Issue,
@@ -19,16 +18,13 @@ from pipelines.demo.gitlab_state import (
     MergeRequest,
     Milestone,
     Review,
-    User,
 )
 
 if TYPE_CHECKING:
     from pipelines.demo.gitlab_world import GitLabWorld
 
-CLOSING = re.compile(r"\b(?:clos(?:e[sd]?|ing)|fix(?:e[sd]|ing)?|resolv(?:e[sd]?|ing)):?((?:,? ?(?:and )?#\d+)+)", re.I)
 
-
-class Project(Conversation):
+class Project(Outcomes):
     def __init__(self, world: "GitLabWorld", project_id: int, path: str, private: bool) -> None:
         super().__init__(world, project_id)
         self.path_with_namespace = path
@@ -37,9 +33,10 @@ class Project(Conversation):
         self.team: set[str] = set()  # who may read internal notes and confidential issues
         self.created_at = world.now
         self.revision = 0
-        self.default_branch = "main"
+        self.archived = False  # to be read only
+        self.tracker = {}
         self.merge_requests: dict[int, MergeRequest] = {}
-        self.issues: dict[int, Issue] = {}
+        self.issues = {}
         self.labels: dict[str, Label] = {}
         self.milestones: dict[str, Milestone] = {}
         self._last_iids = {"merge_request": 0, "issue": 0}
@@ -52,6 +49,11 @@ class Project(Conversation):
         former.pop(new_path.lower(), None)
         paths[new_path.lower()] = self
         self.path_with_namespace = new_path
+        self.revision += 1
+
+    def archive(self) -> None:
+        """Everything stays and nothing can be said; no `updated_at` moves."""
+        self.archived = True
         self.revision += 1
 
     def ordered(self, name: str, rows: Iterable[Issuable], key: Callable[[Issuable], Any]) -> Sequence[Issuable]:
@@ -74,6 +76,8 @@ class Project(Conversation):
         reviewers: Sequence[str] = (),
         assignees: Sequence[str] = (),
         diffs: Sequence[FileDiff] = (),
+        squash: bool = False,
+        force_removes_branch: bool | None = None,
     ) -> MergeRequest:
         mr_id, iid, now = self.world.next_id("merge_request"), self._next_iid("merge_request"), self.world.now
         base = self._sha(f"{target} {iid}")
@@ -90,6 +94,8 @@ class Project(Conversation):
             target_branch=target,
             refs=DiffRefs(base, base, self._sha(f"head {iid} 0")),
             diffs=list(diffs),
+            squash=squash,
+            force_removes_branch=force_removes_branch,
         )
         mr.reviews = [Review(self.world.user(name), now) for name in reviewers]
         self.merge_requests[iid] = mr
@@ -104,6 +110,7 @@ class Project(Conversation):
         labels: Sequence[str] = (),
         assignees: Sequence[str] = (),
         confidential: bool = False,
+        type: str = "issue",
     ) -> Issue:
         iid, now = self._next_iid("issue"), self.world.now
         issue = Issue(
@@ -116,6 +123,7 @@ class Project(Conversation):
             created_at=now,
             updated_at=now,
             is_confidential=confidential,
+            type=type,
         )
         self.issues[iid] = issue
         self._opened(issue, labels, assignees)
@@ -212,38 +220,6 @@ class Project(Conversation):
             self.system_note(mr, by, words[state])
         self._changed(mr)
 
-    # States
-
-    def close(self, parent: Issuable, by: str, source: MergeRequest | None = None) -> None:
-        parent.state, parent.closed_at, parent.closed_by = "closed", self.world.now, self.world.user(by)
-        self._event(parent, "state", by, "closed", source=source)
-        self._moved(parent)
-
-    def reopen(self, parent: Issuable, by: str) -> None:
-        parent.state, parent.closed_at, parent.closed_by = "opened", None, None
-        self._event(parent, "state", by, "reopened")
-        self._moved(parent)
-
-    def lock(self, mr: MergeRequest) -> None:
-        """The merge has begun: for seconds, or for ever when it went wrong. Leaves no event."""
-        mr.state = "locked"
-        self._moved(mr)
-
-    def merge(self, mr: MergeRequest, by: str) -> None:
-        """Issues that its description closes are closed with it, if it goes to the default branch."""
-        mr.state, mr.merged_at, mr.merge_user = "merged", self.world.now, self.world.user(by)
-        self._event(mr, "state", by, "merged")
-        self._moved(mr)
-        if mr.target_branch == self.default_branch:
-            for issue in self.closes(mr):
-                self.close(issue, by, source=mr)
-
-    def closes(self, mr: MergeRequest) -> list[Issue]:
-        """The open issues that its description promises to close; after the merge the ones that it did close."""
-        numbers = {int(iid) for said in CLOSING.findall(mr.description) for iid in re.findall(r"\d+", said)}
-        issues = [self.issues[iid] for iid in sorted(numbers) if iid in self.issues]
-        return [issue for issue in issues if issue.state == "opened" or mr.state == "merged"]
-
     def push(self, mr: MergeRequest, by: str, said: str | None = None, diffs: Sequence[FileDiff] | None = None) -> str:
         """A new head, perhaps a forced one. `said`: the system note about it, such as "added 2 commits"."""
         mr.pushes += 1
@@ -278,21 +254,6 @@ class Project(Conversation):
             parent.labels.append(self.project_label(name))
             self._event(parent, "label", parent.author.username, "add", parent.labels[-1])
         self._changed(parent)
-
-    def _event(
-        self,
-        parent: Issuable,
-        kind: str,
-        by: str,
-        action: str,
-        subject: Label | Milestone | None = None,
-        source: MergeRequest | None = None,
-    ) -> None:
-        user: User = self.world.user(by)
-        event_id = self.world.next_id(f"{kind}_event")
-        parent.events.append(
-            Event(event_id, kind, user, self.world.now, action, subject, source.id if source else None)
-        )
 
     def _changed_where(self, label: Label) -> None:
         for parent in [*self.merge_requests.values(), *self.issues.values()]:

@@ -10,6 +10,7 @@ from pendulum import DateTime
 
 from pipelines.demo.gitlab_project import Project
 from pipelines.demo.gitlab_state import (
+    ExternalIssue,
     Issuable,
     Issue,
     MergeRequest,
@@ -38,7 +39,8 @@ class Place:
         return self.project.world.field_names
 
     def thread(self, parent: Issuable) -> str:
-        return f"{self.web}/-/{kind_of(parent)}s/{parent.iid}"
+        kind = "work_item" if isinstance(parent, Issue) and parent.type == "task" else kind_of(parent)
+        return f"{self.web}/-/{kind}s/{parent.iid}"
 
 
 def stamp(instant: DateTime | None) -> str | None:
@@ -80,7 +82,7 @@ def project_json(place: Place) -> Json:
             "kind": "group",
             "full_path": namespace,
         },
-        "archived": False,
+        "archived": project.archived,
         "open_issues_count": sum(issue.state == "opened" for issue in project.issues.values()),
     }
 
@@ -100,8 +102,10 @@ def merge_request_json(place: Place, mr: MergeRequest) -> Json:
         "reviewers": [user_json(place, review.user) for review in mr.reviews],
         "sha": mr.refs.head_sha,
         "merge_commit_sha": mr.refs.head_sha[::-1] if mr.merged_at else None,
-        "squash_commit_sha": None,
-        "discussion_locked": None,
+        "squash": mr.squash,
+        "squash_commit_sha": mr.refs.base_sha[::-1] if mr.merged_at and mr.squash else None,
+        "should_remove_source_branch": mr.removes_branch,
+        "force_remove_source_branch": mr.force_removes_branch,
         "merge_when_pipeline_succeeds": False,
         "has_conflicts": not mr.is_mergeable,
         "blocking_discussions_resolved": True,
@@ -125,12 +129,16 @@ def single_merge_request_json(place: Place, mr: MergeRequest) -> Json:
 def issue_json(place: Place, issue: Issue) -> Json:
     return {
         **_shared(place, issue),
-        "type": "ISSUE",
-        "issue_type": "issue",
+        "type": issue.type.upper(),
+        "issue_type": issue.type,
         "due_date": None,
         "confidential": issue.is_confidential,
-        "discussion_locked": None,
     }
+
+
+def closed_issue_json(place: Place, issue: Issue | ExternalIssue) -> Json:
+    """Another tracker's issue has an id of that tracker's kind, and no other field than its title."""
+    return issue_json(place, issue) if isinstance(issue, Issue) else {"title": issue.title, "id": issue.id}
 
 
 def _shared(place: Place, parent: Issuable) -> Json:
@@ -154,6 +162,7 @@ def _shared(place: Place, parent: Issuable) -> Json:
         "assignee": user_json(place, parent.assignees[0]) if parent.assignees else None,
         "author": user_json(place, parent.author),
         "user_notes_count": parent.user_notes_count,
+        "discussion_locked": parent.is_locked,
         "upvotes": 0,
         "downvotes": 0,
         "reference": short,

@@ -66,8 +66,8 @@ class DiffRefs:
 class Position:
     """Where a DiffNote hangs: a line, perhaps the end of a range; a point on an image; or a whole file.
 
-    `range_as` is how the ends of the range are sent: "numbers", "strings", or "missing" lines, where only the
-    line code says them. GitLab does all three.
+    `range_as` is how the ends of the range are sent: "numbers", "strings", "missing" lines, where only the line code
+    says them, or "codes": no ends at all, their codes and types beside each other. GitLab has done all four.
     """
 
     old_path: str
@@ -76,7 +76,7 @@ class Position:
     line: Spot | None = None
     start: Spot | None = None
     range_as: str = "numbers"
-    image: tuple[int, int, int, int] | None = None  # width, height, x, y
+    image: tuple[int, int, float, float] | None = None  # width, height, x, y
 
     @property
     def type(self) -> str:
@@ -135,7 +135,7 @@ class Event:
 
     id: int
     kind: str  # "label", "state", "milestone"
-    user: User
+    user: User | None  # None: the account is no more; events have no ghost
     created_at: DateTime
     action: str  # add, remove; for states: opened is never told, closed, reopened, merged, locked
     subject: Label | Milestone | None = None
@@ -181,6 +181,7 @@ class Issuable:
     user_notes_count: int = 0  # everybody's, internal ones too, whoever asks
     revision: int = 0  # grows with every change that an answer could show
     hidden_until: DateTime | None = None  # a permission flaps: by itself it answers 404 till then
+    is_locked: bool | None = None  # its discussion, for all but members; None: it never was
     is_listed: bool = True  # all the same, as if lists were told by another replica
 
     @property
@@ -195,6 +196,15 @@ class Issuable:
 @dataclass(eq=False, slots=True, kw_only=True)
 class Issue(Issuable):
     is_confidential: bool = False
+    type: str = "issue"  # or incident, task
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalIssue:
+    """One of a tracker that is not GitLab's, such as Jira, which the project is connected to."""
+
+    id: str
+    title: str
 
 
 @dataclass(eq=False, slots=True)
@@ -214,6 +224,9 @@ class MergeRequest(Issuable):
     diffs: list[FileDiff] = field(default_factory=list)
     reviews: list[Review] = field(default_factory=list)
     pushes: int = 0
+    squash: bool = False
+    force_removes_branch: bool | None = None  # as its author wished; None: wished nothing
+    removes_branch: bool | None = None  # as who merged it wished
     is_mergeable: bool = True
     merged_at: DateTime | None = None
     merge_user: User | None = None

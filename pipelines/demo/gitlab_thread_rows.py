@@ -70,6 +70,9 @@ def position_json(position: Position) -> Json:
     row |= {"old_line": position.line.old_line, "new_line": position.line.new_line, "line_range": None}
     if position.start:
         ends = {"start": position.start, "end": position.line}
+        if position.range_as == "codes":
+            codes = {f"{name}_line_code": spot.code(position.new_path) for name, spot in ends.items()}
+            return row | {"line_range": codes | {f"{name}_line_type": spot.type for name, spot in ends.items()}}
         row["line_range"] = {name: _range_end(position, spot) for name, spot in ends.items()}
     return row
 

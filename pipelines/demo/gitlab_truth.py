@@ -38,6 +38,7 @@ class Truth:
     milestone_events: dict[int, Fact] = field(default_factory=dict)
     diffs: dict[int, list[Fact]] = field(default_factory=dict)
     closes: dict[int, list[int]] = field(default_factory=dict)  # merge request id → issue iids
+    closes_elsewhere: dict[int, list[str]] = field(default_factory=dict)  # merge request id → ids of another tracker's
 
 
 def told(instant: DateTime) -> DateTime:
@@ -52,9 +53,10 @@ def tell(truth: Truth, project: Project, reader: Reader) -> None:
         truth.merge_requests[mr.id] = merge_request_fact(mr)
         truth.diffs[mr.id] = [diff_fact(diff) for diff in mr.diffs]
         truth.closes[mr.id] = [issue.iid for issue in project.closes(mr) if reader.may_read(issue)]
+        truth.closes_elsewhere[mr.id] = [issue.id for issue in project.closes_elsewhere(mr)]
         _tell_what_hangs_on(truth, mr, reader)
     for issue in filter(project.is_told, filter(reader.may_read, project.issues.values())):
-        truth.issues[issue.id] = issuable_fact(issue) | {"is_confidential": issue.is_confidential}
+        truth.issues[issue.id] = issuable_fact(issue) | {"is_confidential": issue.is_confidential, "type": issue.type}
         _tell_what_hangs_on(truth, issue, reader)
 
 
@@ -140,6 +142,7 @@ def position_fact(position: Position) -> Fact:
         "base_sha": position.refs.base_sha,
         "start_sha": position.refs.start_sha,
         "head_sha": position.refs.head_sha,
+        "image": position.image,
     }
 
 
@@ -148,7 +151,7 @@ def event_fact(parent: Issuable, event: Event) -> Fact:
         "id": event.id,
         "parent": (kind_of(parent), parent.iid),
         "project_id": parent.project_id,
-        "user": event.user.username,
+        "user": event.user and event.user.username,
         "action": event.action,
         "created_at": told(event.created_at),
     }

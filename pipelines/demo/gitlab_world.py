@@ -4,6 +4,7 @@ What differs between versions, or between reports, is an attribute here; the def
 """
 
 from collections import Counter
+from dataclasses import replace
 from typing import Literal
 
 from pendulum import DateTime
@@ -65,12 +66,15 @@ class GitLabWorld:
         return self.users[username]
 
     def delete_user(self, username: str) -> None:
-        """Their words stay and become the ghost's; no `updated_at` moves."""
+        """Their words stay, by the ghost; events are nobody's, and nobody is assigned. No `updated_at` moves."""
         gone, ghost = self.users.pop(username), self.user(GHOST, "Ghost User")
         for project in self.projects.values():
             parents: list[Issuable] = [*project.merge_requests.values(), *project.issues.values()]
             for parent in parents:
                 parent.author = ghost if parent.author is gone else parent.author
+                parent.closed_by = None if parent.closed_by is gone else parent.closed_by
+                parent.assignees = [user for user in parent.assignees if user is not gone]
+                parent.events = [replace(each, user=None) if each.user is gone else each for each in parent.events]
                 for note in parent.notes:
                     note.author = ghost if note.author is gone else note.author
                 parent.revision += 1

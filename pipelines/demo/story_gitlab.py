@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 from pipelines.demo import story_gitlab_issues, story_gitlab_news, story_gitlab_reviews
 from pipelines.demo.story_clock import START, STORY_END, Beat, Story, demo_time
-from pipelines.demo.story_gitlab_cast import BOTS, CHARTS, CONSOLE, PEOPLE, READER, prologue
+from pipelines.demo.story_gitlab_cast import BOTS, CHARTS, CONSOLE, PEOPLE, READER, SKETCHES, prologue
 
-__all__ = ["BOTS", "CHARTS", "CONSOLE", "PEOPLE", "READER", "START", "STORY_END", "Story", "beats", "demo_time"]
+__all__ = [
+    "BOTS", "CHARTS", "CONSOLE", "PEOPLE", "READER", "SKETCHES", "START", "STORY_END", "Story", "beats", "demo_time",
+]  # fmt: skip
 
 
 def beats() -> Iterator[Beat]:

@@ -2,16 +2,20 @@
 
 from typing import Any
 
+from pipelines.demo.gitlab_state import ExternalIssue
 from pipelines.demo.story_clock import START, Beat, Names, on_day
 
-__all__ = ["BOTS", "CHARTS", "CI", "CONSOLE", "PEOPLE", "READER", "RENOVATE", "prologue"]
+__all__ = ["BOTS", "CHARTS", "CI", "CONSOLE", "INTERN", "PEOPLE", "READER", "RENOVATE", "SKETCHES", "prologue"]
 
 CONSOLE = "lantern/console"  # Lantern's web console, in TypeScript
 CHARTS = "lantern/charts"  # the charts that it draws
 
+SKETCHES = "lantern/sketches"  # what was drawn on paper first; private, and archived before the release
+
 CI = "project_1001_bot_7f3a90c2"
 RENOVATE = "renovate-bot"
 BOTS = {CI: "console-ci", RENOVATE: "Renovate Bot"}
+INTERN = "summer-intern"  # whose account is deleted in the end
 READER = "earshot"  # whose token the demo reads with
 
 PEOPLE = {
@@ -35,9 +39,10 @@ def prologue() -> list[Beat]:
     """Before anybody speaks: projects, accounts, milestones, and who may read what is internal."""
 
     def enter(world: Any, names: Names) -> None:
-        for path in (CONSOLE, CHARTS):
-            project = names["repo " + path] = world.add_project(path)
+        for path in (CONSOLE, CHARTS, SKETCHES):
+            project = names["repo " + path] = world.add_project(path, private=path == SKETCHES)
             project.team.update(TEAM)
+        names["repo " + CONSOLE].tracker["LAMP-12"] = ExternalIssue("LAMP-12", "Nobody may purge the wrong cluster")
         world.user(READER, "Earshot")
         for username, (name, _) in PEOPLE.items():
             world.user(username, name)

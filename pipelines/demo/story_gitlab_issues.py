@@ -253,7 +253,7 @@ TOPICS = [
         "nightly", "09-07 02:00",
         issue(CONSOLE, CI, "Nightly end-to-end runs", """
             One note for every night on which something failed. Green nights are not reported.
-            """, "ci"),
+            """, "ci", type="incident"),
         say("4d", CI, "**2026-09-11** · 212 of 213 passed · failed: `purge › asks for the name` (firefox)", "first"),
         say("10h 40m", "tomasz-w", "Same as the one that I retry by hand since August. Looking into it: #{retries}."),
         say("17d 13h", CI, """
@@ -291,7 +291,7 @@ TOPICS = [
             英文和中文都有问题。English says “1 nodes”, Chinese says “1 个节点们”, which is not a word.
 
             The code joins a number, a noun and an “s”. May I replace it with `Intl.PluralRules`?
-            """, "i18n"),
+            """, "i18n", type="task"),
         say("5h", "noor", "Please. There are eleven places, I counted them once and then looked away."),
         say("30m", "liu-yan", "十二。 Twelve. One is in the title."),
     ),

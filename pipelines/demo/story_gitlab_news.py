@@ -2,7 +2,24 @@
 
 from pipelines.demo import story_gitlab_patches as p
 from pipelines.demo.story_clock import STORY_END
-from pipelines.demo.story_gitlab_script import Topic, approve, edit, merge, push, reply, resolve, say
+from pipelines.demo.story_gitlab_cast import INTERN, SKETCHES
+from pipelines.demo.story_gitlab_script import (
+    Topic,
+    approve,
+    archive,
+    assign,
+    close,
+    drop_label,
+    edit,
+    issue,
+    leave,
+    lock_discussion,
+    merge,
+    push,
+    reply,
+    resolve,
+    say,
+)
 
 __all__ = ["LAST_DAY", "NEWS"]
 
@@ -11,11 +28,27 @@ LAST_DAY = [
         "log-scale", "10-31 11:05",
         reply("", "haruki", "boss", "Not in the picture, you are right: it is cut off above the title. Fixing that first."),
         push("2h", "haruki", "The title belongs to the picture", p.SCALE),
+        lock_discussion("3m", "noor"),
+        lock_discussion("40s", "noor", locked=False),
+    ),
+    Topic(
+        "drawings", "10-31 15:00",
+        issue(SKETCHES, INTERN, "Where the drawings are", """
+            All forty sheets are scanned and in `paper/`, by date. The first table had four columns.
+            """, "docs"),
+        assign("2m", "noor", "noor", "maya"),
+        say("10m", "noor", "Thank you. Four columns, and I fought for every one of them."),
+        say("5m", INTERN, "You won, there are nine now. It was a good summer."),
+        drop_label("1m", "docs"),
+        close("2m", INTERN),
+        leave("1h", INTERN),
+        archive("3m"),
     ),
     Topic(
         "plan", "10-31 20:10",
         say("", "kofi", "Looked at it from my phone, on the night bus. It is readable. I did not expect that."),
         say("9h 30m", "noor", "Neither did I. Thank you for the night bus."),
+        lock_discussion("10m", "noor"),
     ),
 ]  # fmt: skip
 

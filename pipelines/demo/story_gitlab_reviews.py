@@ -39,7 +39,8 @@ TOPICS = [
         merge_request(CONSOLE, "noor", "rows", "Split NodeTable into a table and its rows", """
             First half of #{silent-table}. `NodeTable.svelte` becomes `NodeRow.svelte` (most of the old file is
             rows), and a new, small `NodeTable.svelte` around it. No change that anybody can see yet.
-            """, "area::table", patches=(p.ROW, p.TABLE, p.SORTING), reviewers=("tomasz-w",)),
+            """, "area::table", patches=(p.ROW, p.TABLE, p.SORTING), reviewers=("tomasz-w",), squash=True,
+            removes_branch=True),
         say("6m", CI, "✅ 198 passed · bundle 214 kB (+0.4 kB) · [review app](https://rows.console.lantern.example)"),
         diff("1h 40m", "tomasz-w", p.ROW, """
             `aria-selected` on a `tr` only means something inside a `grid`. Is this a table or a grid?
@@ -64,17 +65,18 @@ TOPICS = [
         resolve("20s", "noor", "grid"),
         resolve("12m", "tomasz-w", "stable"),
         approve("1m", "tomasz-w"),
-        merge("4m", "noor"),
+        merge("4m", "noor", removes_branch=True),
     ),
     Topic(
         "dialog", "08-11 14:05",
         merge_request(CONSOLE, "noor", "purge-dialog", "Ask for the cluster's name before a full purge", """
-            Closes #{wrong-cluster}
+            Closes #{wrong-cluster} and LAMP-12
 
             - the cluster's name and colour are in the header and in the title of the tab
             - a full purge asks for the name; pasting it is fine
             - the server refuses a full purge without it
-            """, "purge", patches=(MOCKUP, p.DIALOG, p.PURGE_API), reviewers=("sanvi", "kofi"), draft=True),
+            """, "purge", patches=(MOCKUP, p.DIALOG, p.PURGE_API), reviewers=("sanvi", "kofi"), draft=True,
+            removes_branch=False),
         image("50m", "kofi", p.MOCKUP, (1280, 800, 412, 530), """
             This red is the red of our production cluster. I would press it with full confidence.
             """, "red"),
@@ -106,7 +108,7 @@ TOPICS = [
         say("18h", "kofi", "Tried on staging. And I checked twice that it was staging. It asks, I typed, it purged. 👍"),
         approve("2m", "kofi"),
         approve("1h", "sanvi"),
-        merge("8m", "noor"),
+        merge("8m", "noor", removes_branch=False),
         say("3d", "kofi", "A colleague has tried to purge production from the staging tab. The dialog won."),
     ),
     Topic(
@@ -196,7 +198,7 @@ TOPICS = [
         merge_request(CONSOLE, "benji", "favicon", "A favicon that can be told from a light bulb", """
             The old one is a yellow blob at 16 px. This one has a handle.
             """, "design", patches=(LOGO,), reviewers=("noor",)),
-        image("1h", "noor", p.LOGO, (64, 64, 31, 8), "The handle is one pixel wide and disappears on a light tab bar. Two?", "handle"),
+        image("1h", "noor", p.LOGO, (64, 64, 31, 8.5), "The handle is one pixel wide and disappears on a light tab bar. Two?", "handle"),
         reply("35m", "benji", "handle", "Two! And slightly darker."),
         push("2m", "benji", "A thicker handle"),
         reply("1h", "noor", "handle", "Now it is a lantern. 🏮"),
@@ -215,7 +217,7 @@ TOPICS = [
         milestone("1m", "sanvi", "1.0"),
         diff("2h", "tomasz-w", p.SESSION, """
             Every request now asks the database. How much does that cost at 200 requests a second?
-            """, "cost", lines=2),
+            """, "cost", lines=2, range_as="codes"),
         reply("1h", "sanvi", "cost", """
             0.04 ms: it is SQLite, the table is small, and the answer is cached for five seconds. Which means that a
             revoked session can live for five more seconds. I find that acceptable. Do you?

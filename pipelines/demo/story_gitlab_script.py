@@ -16,8 +16,8 @@ from pipelines.demo.gitlab_state import FileDiff, Note, Position, Spot
 from pipelines.demo.story_script import Line, Scene, Thread
 
 __all__ = [
-    "Patch", "Topic", "approve", "ask_review", "assign", "close", "delete", "diff", "edit", "edit_opener", "image",
-    "issue", "label", "lock", "merge", "merge_request", "milestone", "push", "ready", "reopen", "reply", "resolve",
+    "Patch", "Topic", "approve", "archive", "ask_review", "assign", "close", "delete", "diff", "drop_label", "edit",
+    "edit_opener", "image", "issue", "label", "leave", "lock", "lock_discussion", "merge", "merge_request", "milestone", "push", "ready", "reopen", "reply", "resolve",
     "say", "spots", "thread", "unresolve",
 ]  # fmt: skip
 
@@ -90,10 +90,14 @@ class Topic(Thread):
 # Openers
 
 
-def issue(path: str, who: str, title: str, text: str, *labels: str, confidential: bool = False) -> Line:
+def issue(
+    path: str, who: str, title: str, text: str, *labels: str, confidential: bool = False, type: str = "issue"
+) -> Line:
     def act(s: Stage) -> None:
         project = s.names["repo " + path]
-        opened = project.open_issue(who, s.text(title), s.text(text), labels=labels, confidential=confidential)
+        opened = project.open_issue(
+            who, s.text(title), s.text(text), labels=labels, confidential=confidential, type=type
+        )
         s.names[s.thread] = (path, opened)
 
     return _line("", act)
@@ -101,12 +105,13 @@ def issue(path: str, who: str, title: str, text: str, *labels: str, confidential
 
 def merge_request(
     path: str, who: str, branch: str, title: str, text: str, *labels: str,
-    patches: tuple[Patch, ...] = (), reviewers: tuple[str, ...] = (), draft: bool = False,
+    patches: tuple[Patch, ...] = (), reviewers: tuple[str, ...] = (), draft: bool = False, squash: bool = False,
+    removes_branch: bool | None = None,
 ) -> Line:  # fmt: skip
     def act(s: Stage) -> None:
         opened = s.names["repo " + path].open_merge_request(
             who, title, s.text(text), source=branch, draft=draft, labels=labels, reviewers=reviewers,
-            diffs=[patch.file for patch in patches],
+            diffs=[patch.file for patch in patches], squash=squash, force_removes_branch=removes_branch,
         )  # fmt: skip
         s.names[s.thread] = (path, opened)
 
@@ -141,7 +146,7 @@ def diff(
     return _line(when, act, name)
 
 
-def image(when: str, who: str, path: str, at: tuple[int, int, int, int], text: str, name: str) -> Line:
+def image(when: str, who: str, path: str, at: tuple[int, int, float, float], text: str, name: str) -> Line:
     """`at`: width and height of the picture, and the point on it."""
 
     def act(s: Stage) -> Note:
@@ -225,8 +230,26 @@ def lock(when: str) -> Line:
     return _line(when, lambda s: s.project.lock(s.parent))
 
 
-def merge(when: str, who: str) -> Line:
-    return _line(when, lambda s: s.project.merge(s.parent, who))
+def lock_discussion(when: str, who: str, locked: bool = True) -> Line:
+    return _line(when, lambda s: s.project.lock_discussion(s.parent, who, locked))
+
+
+def merge(when: str, who: str, removes_branch: bool | None = None) -> Line:
+    return _line(when, lambda s: s.project.merge(s.parent, who, removes_branch))
+
+
+def drop_label(when: str, label: str) -> Line:
+    """From the whole project; events then tell of no label."""
+    return _line(when, lambda s: s.project.delete_label(label))
+
+
+def archive(when: str) -> Line:
+    return _line(when, lambda s: s.project.archive())
+
+
+def leave(when: str, who: str) -> Line:
+    """The account is deleted; what it wrote stays, by the ghost."""
+    return _line(when, lambda s: s.world.delete_user(who))
 
 
 def close(when: str, who: str) -> Line:

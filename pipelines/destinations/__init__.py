@@ -53,7 +53,9 @@ class Destination(Protocol):
         """Whether all landed tables are there as they are declared now; None where dlt makes them, and remembers it."""
 
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> AbstractContextManager[None]:
-        """Around the loading of one package. Makes the tables where dlt does not."""
+        """Around the loading of one package. These tables may not be as they are declared: makes of them what dlt does
+        not make.
+        """
 
     def forget_states(self, home: "Home", source: str, pipeline: str) -> None:
         """dlt's state of this pipeline, but for the last: it writes the whole of it with each package, and never

@@ -107,6 +107,13 @@ class Embedded:
             }
 
     def landing(self, home: "Home", source: str, tables: Sequence["Table"]) -> nullcontext[None]:
+        """dlt makes the tables, and adds most columns."""
+        if tables and home.warehouse.exists():
+            from pipelines.landed import widen
+
+            families = [(name, table) for root in tables for name, table in root.family().items()]
+            with self.building(home, {}) as connection:
+                widen(connection, {f"{source}.{name}": table for name, table in families})
         return nullcontext()
 
     def cursors(self, home: "Home", source: str) -> None:

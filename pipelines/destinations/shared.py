@@ -108,7 +108,7 @@ def shaped(
     connection: "duckdb.DuckDBPyConnection", source: str, tables: Iterable["Table"], more: Iterable[str]
 ) -> None:
     """Makes the landed tables as they are declared now, and `more` of what the engine wants; in one transaction."""
-    from pipelines.models import TYPES, landed_table
+    from pipelines.landed import TYPES, landed_table
 
     connection.begin()
     for schema in (source, "ops"):

@@ -4,7 +4,10 @@
 -- kept by, where shared: parent_key
 
 WITH pinned AS (
-    SELECT * FROM staging.github_diff_notes
+    SELECT
+        *, CAST(NULL AS DOUBLE) AS image_x, CAST(NULL AS DOUBLE) AS image_y, CAST(NULL AS DOUBLE) AS image_width,
+        CAST(NULL AS DOUBLE) AS image_height
+    FROM staging.github_diff_notes
     UNION ALL SELECT * FROM staging.gitlab_diff_notes
 )
 
@@ -28,6 +31,10 @@ SELECT
     pinned.current_start_line,                            -- of a range, after later pushes
     pinned.side,                                          -- LEFT: what was there before; RIGHT: what is there now
     pinned.position_type,                                 -- line, file, text, image
+    pinned.image_x,                                       -- the point on a picture, in its pixels from the left; else null
+    pinned.image_y,                                       -- from its top
+    pinned.image_width,                                   -- of the picture, as the reviewer saw it
+    pinned.image_height,                                  -- likewise
     pinned.base_sha,                                      -- where the branch left; null where the service does not tell
     pinned.start_sha,                                     -- the version compared with; null where the service does not tell
     pinned.head_sha,                                      -- the commit the reviewer was reading

@@ -25,7 +25,11 @@ SELECT
     n.position_head_sha AS head_sha,
     mr.head_sha AS current_sha,
     coalesce(n.position_head_sha <> mr.head_sha, false) AS is_outdated,   -- pushed to since it was said
-    diffs.diff AS diff_hunk                               -- the file's, while it is the one that was commented on
+    diffs.diff AS diff_hunk,                              -- the file's, while it is the one that was commented on
+    n.position_x AS image_x,
+    n.position_y AS image_y,
+    n.position_width AS image_width,
+    n.position_height AS image_height
 FROM gitlab.threads__discussions__notes AS n
 INNER JOIN gitlab.note_versions AS v ON v.id = n.id AND v.version = n.version AND v.parent_key = n.parent_key
 LEFT JOIN gitlab.merge_requests AS mr ON mr.parent_key = n.parent_key
