@@ -32,13 +32,13 @@ SCHEMAS = {
     "repositories": _schema("scope repo url", "id", "is_private is_archived", "created_at seen_at"),
     "issues": _schema(
         "scope repo parent_key state state_reason title author author_type author_association app labels assignees"
-        " milestone opener_version url", "id number author_id comment_count", "is_pull_request is_locked",
+        " milestone opener_version url closed_by", "id number author_id comment_count", "is_pull_request is_locked",
         f"closed_at {_WHEN}",
     ),
     "openers": _schema(f"{_SAID} app kind title url", "id number author_id", "", _WHEN),
     "pull_requests": _schema(
         "scope repo parent_key state title author head_ref head_sha base_ref base_sha merge_commit_sha"
-        " requested_reviewers labels assignees url", "id number", "is_draft",
+        " requested_reviewers requested_teams labels assignees url merged_by", "id number", "is_draft",
         f"reviews_read_for closed_at merged_at {_WHEN}",
     ),
     "issue_comments": _schema(f"{_SAID} app url", "id number author_id", "", _WHEN),
@@ -86,7 +86,8 @@ def issue(tables: Tables, origin: Origin, issue: Json) -> None:
         "title": issue["title"], "labels": _names(issue["labels"], "name"),
         "assignees": _names(issue["assignees"], "login"), "milestone": milestone.get("title"),
         "is_locked": issue["locked"], "comment_count": issue["comments"], "opener_version": version,
-        "url": issue["html_url"], "closed_at": _instant(issue["closed_at"]), **who, **when,
+        "url": issue["html_url"], "closed_at": _instant(issue["closed_at"]),
+        "closed_by": (issue.get("closed_by") or {}).get("login"), **who, **when,
     })  # fmt: skip
     tables["openers"].append({**said, "kind": kind, "title": issue["title"], "url": issue["html_url"], **who, **when})
 
@@ -100,10 +101,11 @@ def pull_request(tables: Tables, origin: Origin, pull: Json) -> None:
         "is_draft": pull["draft"], "title": pull["title"], "author": _who(pull)["author"],
         "head_ref": head["ref"], "head_sha": head["sha"], "base_ref": base["ref"], "base_sha": base["sha"],
         "merge_commit_sha": pull.get("merge_commit_sha"),
-        "requested_reviewers": _names(pull["requested_reviewers"], "login"), "labels": _names(pull["labels"], "name"),
+        "requested_reviewers": _names(pull["requested_reviewers"], "login"),
+        "requested_teams": _names(pull["requested_teams"], "slug"), "labels": _names(pull["labels"], "name"),
         "assignees": _names(pull["assignees"], "login"), "url": pull["html_url"],
         "reviews_read_for": _instant(pull["updated_at"]), "closed_at": _instant(pull["closed_at"]),
-        "merged_at": _instant(pull["merged_at"]), **_when(pull, origin),
+        "merged_at": _instant(pull["merged_at"]), "merged_by": None, **_when(pull, origin),  # no list tells who
     })  # fmt: skip
 
 

@@ -61,7 +61,7 @@ SELECT
     parent_key, source, parent_kind AS kind, scope, scope_name, parent_number AS number, title,
     ['open', 'merged', 'merged', 'merged', 'closed'][1 + parent_number % 5] AS state,
     parent_number % 7 = 0 AS is_draft,
-    author, ['person-1'] AS assignees, ['person-2', 'person-3'] AS reviewers, ['bug'] AS labels,
+    author, ['person-1'] AS assignees, ['person-2', 'person-3'] AS reviewers, [] AS requested_teams, ['bug'] AS labels,
     'topic/' || parent_number AS source_branch, 'main' AS target_branch, created_at, updated_at, url
 FROM feedback.events
 WHERE kind = parent_kind

@@ -14,8 +14,8 @@ __all__ = ["after", "before", "remembered"]
 
 HELD = "held"  # the ledger's fact: source → scope → how many issues, pull and merge requests
 SHOWN = (
-    "CAST(row(state, is_draft, assignees, reviewers, labels, milestone, source_branch, target_branch, head_sha)"
-    " AS VARCHAR)"
+    "CAST(row(state, is_draft, assignees, reviewers, requested_teams, labels, milestone, source_branch, target_branch,"
+    " head_sha) AS VARCHAR)"
 )
 BEFORE = (
     f"CREATE OR REPLACE TEMP TABLE parents_before AS SELECT parent_key, state, {SHOWN} AS shown FROM feedback.parents"
@@ -34,7 +34,7 @@ SELECT
     count(*) FILTER (WHERE was.shown <> touched.shown) AS changed,
     count(*) FILTER (WHERE was.state <> touched.state AND touched.state = 'merged') AS merged,
     count(*) FILTER (WHERE was.state <> touched.state AND touched.state = 'closed') AS closed,
-    count(*) FILTER (WHERE was.state <> touched.state AND touched.state = 'opened') AS reopened
+    count(*) FILTER (WHERE was.state <> touched.state AND touched.state = 'open') AS reopened
 FROM touched
 LEFT JOIN parents_before AS was ON was.parent_key = touched.parent_key
 GROUP BY touched.source, touched.scope, touched.kind

@@ -67,13 +67,14 @@ def issue_row(issue: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
         "title": text(need(issue, "title")),
         **_who(issue),
         "labels": _names(issue.get("labels"), "name"),
-        "assignees": _names(issue.get("assignees"), "login"),
+        "assignees": _assignees(issue),
         "milestone": maybe(text, _inner(issue, "milestone").get("title")),
         "is_locked": flag(issue.get("locked")),
         "comment_count": integer(need(issue, "comments")),
         "opener_version": _opener_version(issue),
         "url": maybe(text, issue.get("html_url")),
         "closed_at": maybe(instant, issue.get("closed_at")),
+        "closed_by": _login(issue, "closed_by"),
         **_when(issue, seen_at),
     }
 
@@ -107,12 +108,14 @@ def pull_request_row(pull: Json, scope: str, repo: str, seen_at: DateTime, revie
         "base_sha": maybe(text, base.get("sha")),
         "merge_commit_sha": maybe(text, pull.get("merge_commit_sha")),
         "requested_reviewers": _names(pull.get("requested_reviewers"), "login"),
+        "requested_teams": _names(pull.get("requested_teams"), "slug"),
         "labels": _names(pull.get("labels"), "name"),
-        "assignees": _names(pull.get("assignees"), "login"),
+        "assignees": _assignees(pull),
         "url": maybe(text, pull.get("html_url")),
         "reviews_read_for": updated_at if reviews_read else None,
         "closed_at": maybe(instant, pull.get("closed_at")),
         "merged_at": maybe(instant, pull.get("merged_at")),
+        "merged_by": _login(pull, "merged_by"),  # no list tells
         **_when(pull, seen_at),
     }
 
@@ -155,8 +158,11 @@ def review_comment_row(comment: Json, scope: str, repo: str, seen_at: DateTime) 
 
 
 def anchor_row(comment: Json, scope: str, _repo: str, seen_at: DateTime) -> Row:
-    """Where a review comment stands now. No line: outdated, or said of the whole file."""
-    line = maybe(integer, comment.get("line"))
+    """Where a review comment stands now. No line: outdated, or said of the whole file. Old servers tell no line at all,
+    but a position in the diff.
+    """
+    line, position = (maybe(integer, comment.get(name)) for name in ("line", "position"))
+    told = next((name for name in ("line", "position") if name in comment), None)
     return {
         "id": integer(need(comment, "id")),
         "scope": scope,
@@ -164,16 +170,18 @@ def anchor_row(comment: Json, scope: str, _repo: str, seen_at: DateTime) -> Row:
         "path": text(need(comment, "path")),
         "line": line,
         "start_line": maybe(integer, comment.get("start_line")),
-        "position": maybe(integer, comment.get("position")),
+        "position": position,
         "commit_id": maybe(text, comment.get("commit_id")),
-        "is_outdated": line is None and comment.get("subject_type") != "file",
+        "is_outdated": told is not None and comment[told] is None and comment.get("subject_type") != "file",
         "seen_at": seen_at,
     }
 
 
 def review_row(review: Json, scope: str, repo: str, number: int, seen_at: DateTime) -> Row:
-    """Reviews have no `updated_at`; a dismissal changes the state and is a version too."""
-    state, body, submitted_at = text(need(review, "state")), _body(review), instant(need(review, "submitted_at"))
+    """Reviews have no `updated_at`; a dismissal changes the state and is a version too. One that tells no time was said
+    when this version was first seen: a version lands once.
+    """
+    state, body, submitted_at = text(need(review, "state")), _body(review), maybe(instant, review.get("submitted_at"))
     return {
         **_said("review", review, scope, repo, number, version(submitted_at, state, body)),
         "state": state,
@@ -181,8 +189,8 @@ def review_row(review: Json, scope: str, repo: str, number: int, seen_at: DateTi
         **_who(review),
         "commit_id": maybe(text, review.get("commit_id")),
         "url": maybe(text, review.get("html_url")),
-        "created_at": submitted_at,
-        "updated_at": submitted_at,
+        "created_at": submitted_at or seen_at,
+        "updated_at": submitted_at or seen_at,
         "seen_at": seen_at,
     }
 
@@ -209,19 +217,17 @@ def comment_version(comment: Json) -> str:
 
 def issue_version(issue: Json) -> str:
     """Changes with anything that an issue's row shows, also within one second."""
-    shown = (issue.get("title"), _body(issue), issue.get("state"), issue.get("comments"), issue.get("locked"))
-    return version(instant(need(issue, "updated_at")), *shown, _names(issue.get("labels"), "name"))
+    plain = ("title", "state", "state_reason", "comments", "locked")
+    shown = [_body(issue), *(issue.get(name) for name in plain), _inner(issue, "milestone").get("title")]
+    return version(instant(need(issue, "updated_at")), *shown, _names(issue.get("labels"), "name"), _assignees(issue))
 
 
 def pull_version(pull: Json) -> str:
-    shown = (
-        pull.get("title"),
-        pull.get("state"),
-        pull.get("merged_at"),
-        pull.get("draft"),
-        _inner(pull, "head").get("sha"),
-    )
-    return fingerprint(str(instant(need(pull, "updated_at"))), *shown, _names(pull.get("requested_reviewers"), "login"))
+    shown = [pull.get(name) for name in ("title", "state", "merged_at", "draft")]
+    shown += [_inner(pull, "head").get("sha"), _inner(pull, "base").get("ref"), _assignees(pull)]
+    names = {"labels": "name", "requested_reviewers": "login", "requested_teams": "slug"}
+    shown += [_names(pull.get(field), name) for field, name in names.items()]
+    return fingerprint(str(instant(need(pull, "updated_at"))), *shown)
 
 
 def _opener_version(issue: Json) -> str:
@@ -264,11 +270,22 @@ def _inner(record: Json, field: str) -> Json:
     return inner or {}
 
 
+def _login(record: Json, field: str) -> str | None:
+    return maybe(text, _inner(record, field).get("login"))
+
+
+def _assignees(record: Json) -> str:
+    """Old answers tell one, where the others are not told."""
+    told = record.get("assignees")
+    return _names([_inner(record, "assignee")] if told is None else told, "login")
+
+
 def _names(values: object, field: str) -> str:
-    """Names of a list of objects (or plain names, as labels may be), as JSON text."""
+    """Names of a list of objects (or plain names, as labels may be), as JSON text. What has no name is left out."""
     if values is not None and not isinstance(values, list):
         raise Unreadable(f"a list of {field}s is not a list")
-    return json_text([text(v.get(field) if isinstance(v, dict) else v) for v in values or []])
+    named = (value.get(field) if isinstance(value, dict) else value for value in values or [])
+    return json_text([text(name) for name in named if name is not None])
 
 
 def _number_of(record: Json, field: str) -> int:

@@ -27,7 +27,8 @@ REPOSITORIES = Table("repositories", ("id",), {
 ISSUES = Table("issues", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "is_pull_request": FLAG,
     "state": TEXT, "state_reason": TEXT, "title": TEXT, **_WHO, "labels": TEXT, "assignees": TEXT, "milestone": TEXT,
-    "is_locked": FLAG, "comment_count": COUNT, "opener_version": TEXT, "url": TEXT, "closed_at": INSTANT, **_WHEN,
+    "is_locked": FLAG, "comment_count": COUNT, "opener_version": TEXT, "url": TEXT, "closed_at": INSTANT,
+    "closed_by": TEXT, **_WHEN,
 })  # fmt: skip
 OPENERS = Table("openers", ("id", "version"), {
     **_SAID, "kind": TEXT, "title": TEXT, "body": TEXT, **_WHO, "url": TEXT, **_WHEN,
@@ -35,8 +36,8 @@ OPENERS = Table("openers", ("id", "version"), {
 PULL_REQUESTS = Table("pull_requests", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "state": TEXT, "is_draft": FLAG,
     "title": TEXT, "author": TEXT, "head_ref": TEXT, "head_sha": TEXT, "base_ref": TEXT, "base_sha": TEXT,
-    "merge_commit_sha": TEXT, "requested_reviewers": TEXT, "labels": TEXT, "assignees": TEXT, "url": TEXT,
-    "reviews_read_for": INSTANT, "closed_at": INSTANT, "merged_at": INSTANT, **_WHEN,
+    "merge_commit_sha": TEXT, "requested_reviewers": TEXT, "requested_teams": TEXT, "labels": TEXT, "assignees": TEXT,
+    "url": TEXT, "reviews_read_for": INSTANT, "closed_at": INSTANT, "merged_at": INSTANT, "merged_by": TEXT, **_WHEN,
 })  # fmt: skip
 ISSUE_COMMENTS = Table("issue_comments", ("id", "version"), {
     **_SAID, "body": TEXT, **_WHO, "url": TEXT, **_WHEN,

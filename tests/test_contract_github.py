@@ -1,8 +1,11 @@
-"""The exact requests to GitHub, replayed from cassettes: no server, no world, no network. See tests/cassettes/README.md."""
+"""The exact requests to GitHub, replayed from cassettes: no server, no world, no network. See tests/cassettes/README.md.
+
+Every surface that is read or written; the answers are the demo world's.
+"""
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 import httpx
@@ -15,28 +18,36 @@ from pipelines.demo.serve import serving
 from sources.answering import Address, Look, Said
 from sources.config import Secret
 from sources.github import Github, GithubConfig
+from sources.github_settle import retry
 from sources.http import connect
-from sources.reading import Batch, Reading
+from sources.reading import Batch, Reading, Unread
+from sources.record import json_text
+from sources.target import Target
 from tests.memory import Memory
 
 LIVE = "https://api.github.com"
-RECORDING = os.environ.get("EARSHOT_RECORD", "")  # "demo", or "live" with a real token
+RECORDING = os.environ.get("EARSHOT_RECORD", "")  # "demo", or "live" with a real token, or another server's address
 REPOSITORY = os.environ.get("EARSHOT_RECORD_REPO", "lantern/lantern")
 KEPT = {"content-type", "date", "etag", "link", "location", "retry-after", "x-ratelimit-limit", "x-ratelimit-remaining",
         "x-ratelimit-reset"}  # fmt: skip
+# What is left of a request's headers is matched: accept, x-github-api-version, if-none-match, content-type.
+UNMATCHED = ["authorization", "cookie", "host", "accept-encoding", "connection", "content-length", "user-agent"]
 
 
 @pytest.fixture
 def api_url() -> Iterator[str]:
     """Where the tests ask: the recorded service, or while recording a real one."""
     if RECORDING != "demo":
-        yield LIVE
+        yield RECORDING.rstrip("/") if RECORDING.startswith("http") else LIVE
         return
     world = GitHubWorld(pendulum.datetime(2026, 3, 1, 12))
     repo = world.add_repo("lantern/lantern")
-    repo.open_issue("pete-q", "Does it cache POST?", "Asking for a friend.")
+    issue = repo.open_issue("pete-q", "Does it cache POST?", "Asking for a friend.", labels=("question",))
     pull = repo.open_pull("benji", "Cache nothing that is POSTed", "Closes #1.")
     world.advance(seconds=60)
+    repo.assign(issue, "maya")
+    repo.set_milestone(issue, "1.0")
+    repo.request_review(pull, "maya", teams=("cache-core",))
     repo.comment(1, "maya", "It does not.")
     repo.review_comment(pull, "tomasz-w", "cache.go", "Why here?", 12, start_line=10)
     repo.review(pull, "tomasz-w", "APPROVED", "Fine otherwise.")
@@ -47,6 +58,8 @@ def api_url() -> Iterator[str]:
 
 @pytest.fixture
 def vcr_config(api_url: str) -> dict[str, Any]:
+    """Which requests and answers are kept, and when a request is the recorded one."""
+
     def request(recorded: Any) -> Any:
         recorded.uri = recorded.uri.replace(api_url, LIVE)
         return recorded
@@ -59,18 +72,27 @@ def vcr_config(api_url: str) -> dict[str, Any]:
         return recorded
 
     return {
-        "filter_headers": ["authorization", "cookie", "host"],
+        "filter_headers": UNMATCHED,
         "before_record_request": request,
         "before_record_response": response,
-        "match_on": ["method", "scheme", "host", "path", "query"],
+        "match_on": ["method", "scheme", "host", "path", "query", "headers", "body"],
         "decode_compressed_response": True,
     }
 
 
-def read(api_url: str, memory: Memory) -> tuple[Reading, list[httpx.Request]]:
+Then = Callable[[Github, Reading], Awaitable[None]]
+
+
+async def whole(source: Github, reading: Reading) -> None:
+    await source.read(reading)
+
+
+def read(
+    api_url: str, memory: Memory, does: Then = whole, name: str = REPOSITORY
+) -> tuple[Reading, list[httpx.Request]]:
     """One reading, and the requests that it really sent."""
     token = Secret(os.environ.get("SOURCES__GITHUB__TOKEN", "demo-token"))
-    source = Github(GithubConfig(api_url=api_url, token=token, repos=[REPOSITORY]))
+    source = Github(GithubConfig(api_url=api_url, token=token, repos=[name]))
 
     sent: list[httpx.Request] = []
 
@@ -84,10 +106,42 @@ def read(api_url: str, memory: Memory) -> tuple[Reading, list[httpx.Request]]:
         async with connect(api_url, source.headers, max_retries=0) as api:
             api.client.event_hooks = {"request": [note]}
             reading = Reading(api, emit, {s: dict(c) for s, c in memory.cursors.items()})
-            await source.read(reading)
+            await does(source, reading)
         return reading
 
     return asyncio.run(once()), sent
+
+
+def named(name: str, kind: str, number: int) -> Then:
+    """A pull request or issue by its number, with all that hangs on it, as `earshot sync --pr` reads it."""
+
+    async def fetched(source: Github, reading: Reading) -> None:
+        place = await source.place(reading, name, None)
+        found = await source.fetch(place, Target(kind, number))
+        await reading.emit(found.batch)
+        for dependent in found.dependents.values():
+            async for batch in dependent({}):
+                await reading.emit(batch)
+
+    return fetched
+
+
+def by_themselves(name: str, records: Mapping[str, Mapping[str, object]]) -> Then:
+    """Surface → a record of it that could not be read: each is asked for by its own address."""
+
+    async def again(source: Github, reading: Reading) -> None:
+        place = await source.place(reading, name, None)
+        due = [
+            Unread(place.scope, surface, f"{surface}:{place.scope}:{record['id']}", "why", json_text(record), None)
+            for surface, record in records.items()
+        ]
+        await retry({place.scope: place}, due)
+
+    return again
+
+
+def paths(sent: list[httpx.Request]) -> list[str]:
+    return sorted({request.url.path.partition("/repos/")[2] for request in sent})
 
 
 @pytest.mark.vcr
@@ -95,7 +149,7 @@ def test_a_first_read_asks_each_list_once_and_then_for_its_etag(api_url: str, vc
     """No `since` on a first run (an epoch one returns nothing), everything else as documented; then the next question."""
     memory = Memory()
     reading, sent = read(api_url, memory)
-    assert reading.problems == []
+    assert reading.problems == [] and reading.quarantined == {}
     asked = {(r.url.path, tuple(sorted(r.url.params.items()))) for r in sent}
     assert not any("if-none-match" in r.headers for r in sent)
     lists = ("direction", "asc"), ("page", "1"), ("per_page", "100"), ("sort", "updated")
@@ -129,6 +183,58 @@ def test_a_second_read_is_conditional(api_url: str, vcr: Any) -> None:
 
 
 @pytest.mark.vcr
+@pytest.mark.skipif(RECORDING == "live", reason="it names numbers of the demo world")
+def test_a_pull_request_by_its_number(api_url: str, vcr: Any) -> None:
+    """As both lists tell it, with who was asked and, if it was, who merged; its conversation, its diff, its reviews."""
+    memory = Memory()
+    reading, sent = read(api_url, memory, named(REPOSITORY, "pr", 2))
+    base = f"{REPOSITORY}/issues/2", f"{REPOSITORY}/pulls/2"
+    assert paths(sent) == sorted(
+        [REPOSITORY, *base, f"{base[0]}/comments", f"{base[1]}/comments", f"{base[1]}/reviews"]
+    )
+    assert reading.problems == [] and reading.quarantined == {}
+    assert all(r.headers["accept"] and r.headers["x-github-api-version"] == "2022-11-28" for r in sent)
+    (pull,) = memory.rows("pull_requests")
+    assert (pull["requested_reviewers"], pull["requested_teams"]) == ('["maya"]', '["cache-core"]')
+    assert memory.rows("review_comments") and memory.rows("reviews")
+
+
+@pytest.mark.vcr
+@pytest.mark.skipif(RECORDING == "live", reason="it names numbers of the demo world")
+def test_what_could_not_be_read_is_asked_for_by_itself(api_url: str, vcr: Any) -> None:
+    """Each record at its own address."""
+    memory, base = Memory(), f"https://api.github.com/repos/{REPOSITORY}"
+    records: dict[str, dict[str, object]] = {
+        "issues": {"id": 1001, "number": 1}, "pull_requests": {"id": 1001, "number": 2}, "issue_comments": {"id": 1001},
+        "review_comments": {"id": 1001}, "reviews": {"id": 1002, "pull_request_url": f"{base}/pulls/2"},
+    }  # fmt: skip
+    reading, sent = read(api_url, memory, by_themselves(REPOSITORY, records))
+    own = (
+        "issues/1",
+        "issues/comments/1001",
+        "pulls/2",
+        "pulls/2/reviews",
+        "pulls/2/reviews/1002",
+        "pulls/comments/1001",
+    )
+    assert paths(sent) == [REPOSITORY, *(f"{REPOSITORY}/{path}" for path in own)]
+    assert reading.problems == [] and all(memory.rows(table) for table in records)
+
+
+@pytest.mark.vcr
+@pytest.mark.skipif(RECORDING == "live", reason="it is nobody's business")
+def test_whose_a_token_is(api_url: str, vcr: Any) -> None:
+    """Asked once before the first answer."""
+    answers = Github(GithubConfig(api_url=api_url, write_token=Secret("demo-token"), repos=[REPOSITORY])).answers
+
+    async def asked() -> str | None:
+        async with connect(api_url, answers.write_headers, max_retries=0) as api:
+            return await answers.who(api)
+
+    assert asyncio.run(asked())
+
+
+@pytest.mark.vcr
 def test_no_secret_is_in_a_cassette(api_url: str, vcr: Any) -> None:
     """What is committed carries no token and no cookie."""
     _, sent = read(api_url, Memory())
@@ -154,7 +260,9 @@ def test_an_answer_and_the_look_for_it(api_url: str, vcr: Any) -> None:
             said = await answers.say(api, issue, "Thank you.")
             (comment,) = (await api.get(f"/repos/{REPOSITORY}/pulls/comments")).data  # type: ignore[misc]
             thread = Address("1001", REPOSITORY, "pull_request", 2, f"review:{comment['id']}")
-            return said, await answers.say(api, thread, "Because."), await answers.look(api, issue, since)
+            replied = await answers.say(api, thread, "Because.")
+            assert replied.id in {each.id for each in (await answers.look(api, thread, since)).said}
+            return said, replied, await answers.look(api, issue, since)
 
     said, replied, look = asyncio.run(once())
     base = f"/repos/{REPOSITORY}"
@@ -163,7 +271,9 @@ def test_an_answer_and_the_look_for_it(api_url: str, vcr: Any) -> None:
         ("POST", f"{base}/pulls/2/comments/{thread_of(sent)}/replies"),
     ]
     assert sent[0].content == b'{"body":"Thank you."}' and sent[0].headers["content-type"] == "application/json"
-    assert dict(sent[-1].url.params) == {"since": "2026-03-01T12:00:00Z", "per_page": "100", "page": "1"}
+    asked = {"since": "2026-03-01T12:00:00Z", "per_page": "100", "page": "1"}
+    assert dict(sent[-1].url.params) == asked
+    assert dict(sent[-2].url.params) == {**asked, "sort": "created", "direction": "desc"}
     assert look.is_complete and said.id in {each.id for each in look.said} and replied.author == said.author
     assert "authorization" not in {name.lower() for request in vcr.requests for name in request.headers}
 

@@ -15,7 +15,7 @@ from pipelines.demo.github_api import GitHubApp
 from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_world import GitHubWorld
 from pipelines.demo.web import Request
-from tests.demo_client import BASE, NOW, TOKEN, get, ids, next_link, said, walk
+from tests.demo_client import BASE, NOW, TOKEN, ask, get, ids, next_link, said, walk
 
 
 @pytest.fixture
@@ -273,6 +273,20 @@ def test_merged_and_closed_pulls_are_closed(app: GitHubApp, repo: Repo) -> None:
     repo.close(two)
     rows = get(app, f"{BASE}/pulls", state="closed", direction="asc").json()
     assert [(row["state"], row["merged_at"] is None) for row in rows] == [("closed", False), ("closed", True)]
+
+
+def test_locked_and_archived_places_refuse_words(app: GitHubApp, repo: Repo) -> None:
+    """A locked conversation takes them from who belongs to the repository, an archived repository from nobody."""
+    number, path = repo.open_issue("maya", "Heated", ""), f"{BASE}/issues/1/comments"
+    repo.lock(number, "too heated")
+    refused = ask(app, "POST", path, json={"body": "and another thing"})
+    assert refused.status_code == 403 and "locked" in refused.json()["message"]
+    repo.collaborators.add("earshot")
+    assert ask(app, "POST", path, json={"body": "the last word"}).status_code == 201
+    repo.archive()
+    assert get(app, BASE).json()["archived"] is True and len(get(app, path).json()) == 1
+    refused = ask(app, "POST", path, json={"body": "or not"})
+    assert refused.status_code == 403 and "archived" in refused.json()["message"]
 
 
 # The oracle itself

@@ -6,13 +6,13 @@ from collections import Counter
 import pendulum
 import pytest
 
-from pipelines.demo import story_docs, story_lantern, story_news, story_small
+from pipelines.demo import story_docs, story_lantern, story_news, story_small, story_tasks
 from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.story import BOTS, DOCS, LANTERN, PEOPLE, START, STORY_END, Beat, Story, beats, demo_time
+from pipelines.demo.story import BENCH, BOTS, DOCS, LANTERN, PEOPLE, START, STORY_END, Beat, Story, beats, demo_time
 from pipelines.demo.story_clock import STEP, days_later
 from pipelines.demo.story_script import Hunk, Thread, edit, issue, prose, say
 
-THREADS = story_lantern.THREADS + story_docs.THREADS + story_small.THREADS + story_news.LAST_DAY
+THREADS = story_lantern.THREADS + story_docs.THREADS + story_small.THREADS + story_tasks.THREADS + story_news.LAST_DAY
 
 
 def performed(*until: pendulum.DateTime) -> GitHubWorld:
@@ -50,7 +50,7 @@ def test_playing_in_steps_equals_playing_at_once():
 def test_a_beat_at_the_very_instant_is_played():
     world = GitHubWorld(START)
     assert Story(world, beats()).play(START) == 1
-    assert {repo.full_name for repo in world.repos.values()} == {LANTERN, DOCS}
+    assert {repo.full_name for repo in world.repos.values()} == {LANTERN, DOCS, BENCH}
 
 
 def test_beats_come_in_time_order_and_span_the_ninety_days():
@@ -114,7 +114,7 @@ def test_the_clock_never_goes_back():
 def test_sizes(world):
     truth = world.truth()
     said = [row for table in (truth.issue_comments, truth.review_comments, truth.reviews) for row in table.values()]
-    assert {repo.full_name for repo in world.repos.values()} == {LANTERN, DOCS}
+    assert {repo.full_name for repo in world.repos.values()} == {LANTERN, DOCS, BENCH}
     assert 22 <= len(truth.issues) <= 30
     assert 32 <= len(truth.pull_requests) <= 40
     assert 250 <= sum(bool(row["body"]) for row in said) <= 350
@@ -155,6 +155,25 @@ def test_reviews_have_every_shape(world):
     assert sum(row["line"] is None and row["original_line"] is not None for row in notes) >= 10, "outdated"
     assert sum("```suggestion" in row["body"] for row in notes) >= 6
     assert any(version.is_deleted for version in world.history if version.kind == "review_comment")
+
+
+def test_things_are_given_to_people_and_places_have_doors(world):
+    """Assigned, planned, asked for a review; locked; private, archived; written by a machine and by a person's program."""
+    truth = world.truth()
+    numbered = [*truth.issues.values(), *truth.pull_requests.values()]
+    assert sum(bool(row["assignees"]) for row in numbered) >= 8
+    assert any(len(row["assignees"]) > 1 for row in numbered)
+    assert {row["milestone"] for row in numbered} == {"1.0", "1.1", None}
+    asked = [row for row in truth.pull_requests.values() if row["requested_teams"]]
+    assert [(row["state"], row["requested_reviewers"], row["requested_teams"]) for row in asked] == [
+        ("open", ["sanvi"], ["edge-operators"])
+    ], "those who have answered are asked no more"
+    assert sum(row["is_locked"] for row in numbered) == 1
+    assert {row["merged_by"] for row in truth.pull_requests.values()} >= {"maya", "tomasz-w", "odile"}
+    bench = world.names[BENCH]
+    assert bench.private and bench.archived and any(row["repo_id"] == bench.id for row in truth.issue_comments.values())
+    apps = {(row["author"], row["app"]) for row in truth.issue_comments.values() if row["app"]}
+    assert apps == {("kofi", "chat-bridge"), ("benji", "chat-bridge")}, "of machines none is told"
 
 
 def test_words_that_are_hard_to_carry(world):

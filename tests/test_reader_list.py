@@ -79,6 +79,26 @@ def test_every_filter_finds_what_the_world_knows(
     assert listed(demo, *words) == expected
 
 
+def test_a_team_that_is_asked_is_a_reviewer(demo: Reader) -> None:
+    """By the name that its address has, as people are by theirs."""
+    for name in ("edge-operators", "@Edge-Operators", "sanvi"):
+        assert [row["number"] for row in demo.data("list", "prs", "--reviewer", name, "--state", "open")] == [44]
+
+
+def test_every_merged_pull_request_tells_who_merged_it(demo: Reader, worlds: dict[str, Any]) -> None:
+    """As the world does, and of no other."""
+    truth = {(row["repo_id"], row["number"]): row for row in worlds["github"].truth().pull_requests.values()}
+    told = demo.data("list", "prs", "--limit", "500")
+    assert {(int(row["scope"]), row["number"]): row["merged_by"] for row in told} == {
+        key: row["merged_by"] for key, row in truth.items()
+    }
+    for row in told:
+        known = truth[int(row["scope"]), row["number"]]
+        assert (row["state"] == "merged") == (known["merged_at"] is not None)
+        for fact in ("assignees", "requested_teams", "milestone"):
+            assert row[fact] == known[fact]
+
+
 def test_labels_add_up_and_time_is_a_period_or_a_date(demo: Reader) -> None:
     """Two labels: both. `--since` by either way of telling it."""
     assert listed(demo, "--label", "design", "--label", "priority::low") == ["console!9"]

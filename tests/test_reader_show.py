@@ -38,6 +38,19 @@ def test_a_merge_request_in_full(demo: Reader) -> None:
     assert "Discussions (4):" in said and "(2 system notes are not shown)" in said
 
 
+def test_a_pull_request_names_who_has_it_in_hand(demo: Reader) -> None:
+    """Assigned, planned, asked: people and teams; and who merged."""
+    told = facts(demo, "pr", "lantern/44")
+    people = {name: told[name] for name in ("Assignees", "Reviewers", "Teams asked", "Milestone")}
+    assert people == {
+        "Assignees": "@haruki", "Reviewers": "@maya, @odile, @sanvi, @tomasz-w", "Teams asked": "edge-operators",
+        "Milestone": "1.1",
+    }  # fmt: skip
+    assert "Merged By" not in told and facts(demo, "pr", "lantern/7")["Merged By"] == "@maya"
+    assert facts(demo, "issue", "lantern/2")["Milestone"] == "1.0"
+    assert demo.data("show", "pr", "lantern/44")["requested_teams"] == ["edge-operators"]
+
+
 def test_discussions_show_places_resolution_and_answers(demo: Reader) -> None:
     """[file:line] and [file:a-b] on the first words of a thread, RESOLVED, answers below and further in."""
     out = demo.ask("show", "mr", "console!1", width=160).out
@@ -121,7 +134,9 @@ def test_issues_and_pull_requests(demo: Reader) -> None:
     """An issue has no branches; a review shows its verdict; the same number on two services is asked about."""
     assert "Draft" not in facts(demo, "issue", "console#1")
     assert "[CHANGES_REQUESTED]:" in demo.ask("show", "pr", "lantern#7", width=160).out
-    assert "lantern/1 or lantern-docs/1 or charts/1 or console/1" in demo.ask("show", "issue", "1").err
+    assert (
+        "lantern/1 or lantern-docs/1 or lantern-bench/1 or charts/1 or console/1" in demo.ask("show", "issue", "1").err
+    )
 
 
 def test_a_post_in_its_thread(demo: Reader) -> None:

@@ -48,7 +48,7 @@ def test_healthy_lists_are_folded(demo: Reader) -> None:
     rows = [line.split() for line in demo.ask("status", width=80).lines]
     assert [row[:5] for row in rows if row[0] in ("bluesky", "github", "gitlab")] == [
         ["bluesky", "16", "places", "16", "lists"],
-        ["github", "2", "places", "8", "lists"],
+        ["github", "3", "places", "11", "lists"],
         ["gitlab", "3", "places", "5", "lists"],
     ]
 

@@ -115,6 +115,10 @@ def test_a_label_and_a_merge_are_counted(tmp_path: Path) -> None:
         repo.close(issues[0])
         shown = orjson.loads(project.quick("--json").out)["data"]["sources"][0]
         assert sum(kind["closed"] for kind in shown["changed"].values()) == 1 and shown["unchanged"] == len(numbers) - 1
+        world.advance(3600)
+        repo.reopen(issues[0])
+        shown = orjson.loads(project.quick("--json").out)["data"]["sources"][0]
+        assert sum(kind["reopened"] for kind in shown["changed"].values()) == 1
 
 
 def test_each_project_is_told_with_v(tmp_path: Path) -> None:

@@ -378,7 +378,7 @@ def test_an_issue_in_quarantine_is_still_a_place(tmp_path: Path, repo: Repo, cha
         del SPOILS["issue"]
     assert made.run().exit_code == 3
     assert made.sql("SELECT parent_key, kind, number, state FROM feedback.parents") == [
-        (f"github:{repo.id}:{number}", "issue", number, "opened")
+        (f"github:{repo.id}:{number}", "issue", number, "open")
     ]
     assert "It does not." in {body for (body,) in made.sql("SELECT body FROM feedback.comments")}
     assert made.sql("SELECT parent_number, is_complete FROM ops.completeness") == [(number, False)]

@@ -39,7 +39,7 @@ OPTIONS = {
     "state": click.option("--state", type=click.Choice(STATES), default="all", help="Default: all."),
     "author": click.option("--author", metavar="NAME", help="Who opened or said it."),
     "assignee": click.option("--assignee", metavar="NAME"),
-    "reviewer": click.option("--reviewer", metavar="NAME"),
+    "reviewer": click.option("--reviewer", metavar="NAME", help="A person, or a team that is asked."),
     "draft": click.option("--draft/--no-draft", default=None, help="Only drafts, or none of them."),
     "target_branch": click.option("--target-branch", metavar="BRANCH"),
     "source_branch": click.option("--source-branch", metavar="BRANCH"),
@@ -68,8 +68,8 @@ def parents_where(kind: str, asked: dict[str, Any]) -> Where:
     where = places(Where.all().given(kind, "kind = ?"), asked)
     where.given(_state(asked.get("state")), "state = ?").given(login(asked.get("author")), "lower(author) = ?")
     where.given(asked.get("draft"), "is_draft = ?")
-    for column in ("assignee", "reviewer"):
-        where.given(login(asked.get(column)), f"list_contains(list_transform({column}s, lambda x: lower(x)), ?)")
+    for option, people in {"assignee": "assignees", "reviewer": "list_concat(reviewers, requested_teams)"}.items():
+        where.given(login(asked.get(option)), f"list_contains(list_transform({people}, lambda x: lower(x)), ?)")
     for label in asked.get("labels", ()):
         where.given(label.lower(), "list_contains(list_transform(labels, lambda x: lower(x)), ?)")
     for column in ("source_branch", "target_branch"):

@@ -51,6 +51,7 @@ def parent_facts(row: Row) -> list[tuple[str, object]]:
         ("Author", at(row["author"])),
         ("Assignees", ", ".join(map(at, row["assignees"]))),
         ("Reviewers", ", ".join(map(at, row["reviewers"]))),
+        ("Teams asked", ", ".join(row.get("requested_teams") or ())),
         ("Source", row["source_branch"]),
         ("Target", row["target_branch"]),
         ("Merge Status", f"{row['merge_status']} (detailed_merge_status)" if row["merge_status"] else ""),

@@ -108,11 +108,11 @@ def _named(sources: Sequence[DemoSource], name: str) -> DemoSource:
 def _github(later: int) -> DemoSource:
     from pipelines.demo.github_api import GitHubApp
     from pipelines.demo.github_world import GitHubWorld
-    from pipelines.demo.story import DOCS, LANTERN, beats
+    from pipelines.demo.story import BENCH, DOCS, LANTERN, beats
     from sources.github import Github, GithubConfig
 
     world = GitHubWorld(START.add(days=later))
-    config = GithubConfig(token=TOKEN, write_token=TOKEN, repos=[LANTERN, DOCS])
+    config = GithubConfig(token=TOKEN, write_token=TOKEN, repos=[LANTERN, DOCS, BENCH])
     return DemoSource(Github(config), GitHubApp(world, public_url=config.api_url), Story(world, beats(), later))
 
 

@@ -1,32 +1,10 @@
 """One repository: what people do in it, and what each deed moves or leaves: the point is `updated_at`."""
 
-import hashlib
-from typing import TYPE_CHECKING
-
-from pipelines.demo.github_state import Comment, Issue, Pull, Review, ReviewComment, Shelf, Version
-
-if TYPE_CHECKING:
-    from pipelines.demo.github_world import GitHubWorld
+from pipelines.demo.github_shelves import Shelves, opener
+from pipelines.demo.github_state import Comment, Issue, Milestone, Pull, Review, ReviewComment
 
 
-class Repo:
-    def __init__(self, world: "GitHubWorld", repo_id: int, full_name: str, private: bool) -> None:
-        self.world = world
-        self.id = repo_id
-        self.full_name = full_name
-        self.private = private
-        self.members: set[str] = set()  # of the organisation that it belongs to
-        self.created_at = world.second
-        self.revision = 0
-        self.issues: Shelf[Issue] = Shelf()
-        self.comments: Shelf[Comment] = Shelf()
-        self.review_comments: Shelf[ReviewComment] = Shelf()
-        self.reviews: Shelf[Review] = Shelf()
-        self.deleted_numbers: set[int] = set()
-        self._numbers: dict[int, Issue] = {}
-        self._last_number = 0
-        self._drafts: dict[int, ReviewComment] = {}  # comments of pending reviews: no list shows them
-
+class Repo(Shelves):
     def rename(self, new_name: str) -> None:
         names, former = self.world.names, self.world.former_names
         del names[self.full_name.lower()]
@@ -36,13 +14,14 @@ class Repo:
         self.full_name = new_name
         self.revision += 1
 
-    def numbered(self, number: int) -> Issue | None:
-        return self._numbers.get(number)
-
     # Issues and pull requests
 
-    def open_issue(self, author: str, title: str, body: str, labels: tuple[str, ...] = ()) -> int:
-        return self._open(author, title, body, labels, None)
+    def open_issue(
+        self, author: str, title: str, body: str, labels: tuple[str, ...] = (), app: str | None = None
+    ) -> int:
+        number = self._open(author, title, body, labels, None)
+        self._numbers[number].app = app
+        return number
 
     def open_pull(
         self,
@@ -69,22 +48,50 @@ class Repo:
         known.extend(label for label in labels if label not in known)
         self._touch(number)
 
-    def close(self, number: int) -> None:
+    def assign(self, number: int, *logins: str) -> None:
+        known = self._numbers[number].assignees
+        known.extend(user for user in map(self.world.user, logins) if user not in known)
+        self._touch(number)
+
+    def set_milestone(self, number: int, title: str) -> None:
+        if title not in self.milestones:
+            id_, user = self.world.next_id("milestone"), self._numbers[number].author
+            self.milestones[title] = Milestone(id_, len(self.milestones) + 1, title, user, self.world.second)
+        self._numbers[number].milestone = title
+        self._touch(number)
+
+    def lock(self, number: int, why: str) -> None:
+        """From now on only those who may write to the repository can comment."""
+        self._numbers[number].locked_for = why
+        self._touch(number)
+
+    def close(self, number: int, by: str | None = None) -> None:
         issue = self._numbers[number]
         issue.state, issue.closed_at = "closed", self.world.second
+        issue.closed_by = self.world.user(by) if by else issue.author
         issue.state_reason = None if issue.pull else "completed"
         self._touch(number)
 
     def reopen(self, number: int) -> None:
         issue = self._numbers[number]
-        issue.state, issue.closed_at = "open", None
+        issue.state, issue.closed_at, issue.closed_by = "open", None, None
         issue.state_reason = None if issue.pull else "reopened"
         self._touch(number)
 
     def merge(self, number: int, by: str) -> None:
         pull = self._pull(number)
         pull.merged_at, pull.merged_by = self.world.second, self.world.user(by)
-        self.close(number)
+        self.close(number, by)
+
+    def request_review(self, number: int, *logins: str, teams: tuple[str, ...] = ()) -> None:
+        """Who is asked stands there until they have answered."""
+        pull = self._pull(number)
+        asked = [self.world.user(login) for login in logins]
+        pull.requested_reviewers += [user for user in asked if user not in pull.requested_reviewers]
+        pull.requested_teams += [slug for slug in teams if slug not in pull.requested_teams]
+        for slug in teams:
+            self.teams.setdefault(slug, set())
+        self._touch(number)
 
     def push(self, number: int, outdates: tuple[str, ...] = ()) -> str:
         """Comments follow to the new head, those on `outdates` lose their line; only the PR's `updated_at` moves."""
@@ -113,15 +120,6 @@ class Repo:
         """It and all that hangs on it answer 404 for a while, and then as before. Nothing of it moves."""
         issue = self._numbers[number]
         issue.hidden_until, issue.is_listed = self.world.now.add(seconds=seconds), listed
-
-    def is_hidden(self, number: int) -> bool:
-        issue = self._numbers.get(number)
-        return bool(issue and issue.hidden_until and self.world.now < issue.hidden_until)
-
-    def is_told(self, row: Issue | Comment | ReviewComment | Review) -> bool:
-        """By lists, with all that hangs on it."""
-        issue = self._numbers.get(row.number)
-        return issue is None or issue.is_listed or not self.is_hidden(row.number)
 
     # Conversation
 
@@ -161,6 +159,7 @@ class Repo:
             submitted_at=None if is_pending else self.world.second,
         )
         self.reviews.put(row)
+        self._answered(row)
         self._changed_review(row, touch=not is_pending)
         return row.id
 
@@ -171,6 +170,7 @@ class Repo:
         for draft in [draft for draft in self._drafts.values() if draft.review_id == review_id]:
             draft.updated_at = self.world.second
             self._show_review_comment(self._drafts.pop(draft.id))
+        self._answered(row)
         self._changed_review(row)
 
     def edit_review(self, review_id: int, body: str) -> None:
@@ -250,63 +250,8 @@ class Repo:
         issue = Issue(self.world.next_id("issue"), number, user, title, body, now, now, list(labels), pull)
         self._numbers[number] = issue
         self.issues.put(issue)
-        self._say(*_opener(issue))
+        self._say(*opener(issue))
         return number
-
-    def _pull(self, number: int) -> Pull:
-        pull = self._numbers[number].pull
-        if pull is None:
-            raise ValueError(f"#{number} is not a pull request")
-        return pull
-
-    def _review_comment(self, comment_id: int) -> ReviewComment:
-        return self._drafts.get(comment_id) or self.review_comments.rows[comment_id]
-
-    def _touch(self, number: int) -> None:
-        issue = self._numbers[number]
-        issue.updated_at = self.world.second
-        issue.revision += 1
-        self.issues.moved()
-        self._say(*_opener(issue))
-
-    def _lost_child(self, number: int) -> None:
-        if self.world.deletions_move_parent:
-            self._touch(number)
-        self._numbers[number].revision += 1  # its comment count changed all the same
-
-    def _show_review_comment(self, row: ReviewComment) -> None:
-        self.review_comments.put(row)
-        self._say("review_comment", row)
-        self._touch(row.number)
-
-    def _changed_review(self, row: Review, touch: bool = True) -> None:
-        row.revision += 1
-        self._say("review", row)
-        if touch:
-            self._touch(row.number)
-
-    def _say(self, kind: str, row: Issue | Comment | ReviewComment | Review, is_deleted: bool = False) -> None:
-        self.world.history.append(
-            Version(
-                kind=kind,
-                repo_id=self.id,
-                id=row.pull.id if isinstance(row, Issue) and row.pull else row.id,
-                number=row.number,
-                updated_at=None if isinstance(row, Review) else row.updated_at,
-                title=row.title if isinstance(row, Issue) else None,
-                body=row.body,
-                state=row.state if isinstance(row, Issue | Review) else None,
-                at=self.world.second,
-                is_deleted=is_deleted,
-            )
-        )
-
-    def _sha(self, what: str) -> str:
-        return hashlib.sha1(f"{self.id} {what}".encode()).hexdigest()
-
-
-def _opener(issue: Issue) -> tuple[str, Issue]:
-    return ("pull_request" if issue.pull else "issue"), issue
 
 
 def _answer_to(said: ReviewComment, reply: ReviewComment) -> None:

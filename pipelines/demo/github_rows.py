@@ -3,61 +3,24 @@
 Only fields that matter to a reader are kept; their names, order of nulls and oddities are the service's.
 """
 
-from dataclasses import dataclass
-from typing import Any
-
-from pendulum import DateTime
-
-from pipelines.demo.github_repo import Repo
+from pipelines.demo.github_parts import (
+    Json,
+    Place,
+    app_json,
+    label_json,
+    milestone_json,
+    people_json,
+    reactions_json,
+    stamp,
+    team_json,
+    user_json,
+)
 from pipelines.demo.github_state import Comment, Issue, Pull, Review, ReviewComment, User
 
-WEB = "https://github.com"
-Json = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A repository as seen at an API address."""
-
-    root: str
-    repo: Repo
-
-    @property
-    def api(self) -> str:
-        return f"{self.root}/repos/{self.repo.full_name}"
-
-    @property
-    def web(self) -> str:
-        return f"{WEB}/{self.repo.full_name}"
-
-    def thread(self, number: int) -> str:
-        issue = self.repo.numbered(number)
-        return f"{self.web}/{'pull' if issue and issue.pull else 'issues'}/{number}"
-
-    def association(self, user: User) -> str:
-        if user.is_deleted:
-            return "NONE"
-        if user.login == self.repo.full_name.split("/")[0]:
-            return "OWNER"
-        return "MEMBER" if user.login in self.repo.members else "CONTRIBUTOR"
-
-
-def stamp(instant: DateTime | None) -> str | None:
-    return instant.strftime("%Y-%m-%dT%H:%M:%SZ") if instant else None
-
-
-def user_json(root: str, user: User | None) -> Json | None:
-    if user is None or user.is_deleted:
-        return None
-    return {
-        "login": user.login,
-        "id": user.id,
-        "node_id": f"U_{user.id}",
-        "url": f"{root}/users/{user.login}",
-        "html_url": f"{WEB}/{user.login}",
-        "type": "Bot" if user.is_bot else "User",
-        "site_admin": False,
-    }
+__all__ = [
+    "Json", "Place", "comment_json", "issue_json", "pull_detail_json", "pull_json", "repo_json", "review_comment_json",
+    "review_json", "stamp", "user_json",
+]  # fmt: skip
 
 
 def repo_json(place: Place) -> Json:
@@ -69,11 +32,14 @@ def repo_json(place: Place) -> Json:
         "name": name,
         "full_name": repo.full_name,
         "private": repo.private,
-        "owner": {"login": owner, "type": "Organization"},
+        "visibility": "private" if repo.private else "public",
+        "archived": repo.archived,
+        "owner": user_json(place.root, User(repo.id, owner)),
         "html_url": place.web,
         "url": place.api,
         "default_branch": "main",
         "has_issues": True,
+        "has_pull_requests": True,
         "open_issues_count": sum(issue.state == "open" for issue in repo.issues.rows.values()),
         "created_at": stamp(repo.created_at),
     }
@@ -89,9 +55,10 @@ def issue_json(place: Place, issue: Issue) -> Json:
         "repository_url": place.api,
         "comments_url": f"{place.api}/issues/{number}/comments",
         "comments": place.repo.comments.count(number),
-        "reactions": _reactions(f"{place.api}/issues/{number}"),
-        "performed_via_github_app": None,
+        "reactions": reactions_json(f"{place.api}/issues/{number}"),
+        "performed_via_github_app": issue.app and app_json(place, issue.app),
         "state_reason": issue.state_reason,
+        "closed_by": user_json(place.root, issue.closed_by),
         **_shared(place, issue),
     }
     if pull := issue.pull:
@@ -99,6 +66,8 @@ def issue_json(place: Place, issue: Issue) -> Json:
         row["pull_request"] = {
             "url": f"{place.api}/pulls/{number}",
             "html_url": place.thread(number),
+            "diff_url": f"{place.thread(number)}.diff",
+            "patch_url": f"{place.thread(number)}.patch",
             "merged_at": stamp(pull.merged_at),
         }
     return row
@@ -117,8 +86,9 @@ def pull_json(place: Place, issue: Issue) -> Json:
         "comments_url": f"{place.api}/issues/{number}/comments",
         "merged_at": stamp(pull.merged_at),
         "draft": pull.draft,
-        "requested_reviewers": [],
-        "requested_teams": [],
+        "merge_commit_sha": pull.merged_at and pull.head_sha,
+        "requested_reviewers": people_json(place, pull.requested_reviewers),
+        "requested_teams": [team_json(place, slug) for slug in pull.requested_teams],
         "head": _branch(place, pull.head, pull.head_sha),
         "base": _branch(place, pull.base, pull.base_sha),
         "auto_merge": None,
@@ -140,15 +110,14 @@ def pull_detail_json(place: Place, issue: Issue) -> Json:
 
 def comment_json(place: Place, comment: Comment) -> Json:
     url = f"{place.api}/issues/comments/{comment.id}"
-    app = comment.app
     return {
         "id": comment.id,
         "node_id": f"IC_{comment.id}",
         "url": url,
         "html_url": f"{place.thread(comment.number)}#issuecomment-{comment.id}",
         "issue_url": f"{place.api}/issues/{comment.number}",
-        "performed_via_github_app": app and {"id": sum(app.encode()), "slug": app, "name": app, "node_id": f"A_{app}"},
-        "reactions": _reactions(url),
+        "performed_via_github_app": comment.app and app_json(place, comment.app),
+        "reactions": reactions_json(url),
         **_said(place, comment),
     }
 
@@ -176,7 +145,7 @@ def review_comment_json(place: Place, comment: ReviewComment) -> Json:
         "position": comment.line or (1 if comment.subject_type == "file" else None),
         "original_position": comment.original_line or 1,
         "subject_type": comment.subject_type,
-        "reactions": _reactions(url),
+        "reactions": reactions_json(url),
         **_said(place, comment),
     }
     # A thread's first comment has no such key at all.
@@ -200,6 +169,7 @@ def review_json(place: Place, review: Review) -> Json:
 
 def _shared(place: Place, issue: Issue) -> Json:
     """What an issue and a pull request say in the same words."""
+    people = people_json(place, issue.assignees)
     return {
         "html_url": place.thread(issue.number),
         "title": issue.title,
@@ -207,11 +177,12 @@ def _shared(place: Place, issue: Issue) -> Json:
         "user": user_json(place.root, issue.author),
         "author_association": place.association(issue.author),
         "state": issue.state,
-        "locked": False,
-        "labels": [{"name": name, "color": "ededed", "default": False} for name in issue.labels],
-        "assignee": None,
-        "assignees": [],
-        "milestone": None,
+        "locked": issue.locked_for is not None,
+        "active_lock_reason": issue.locked_for,
+        "labels": [label_json(place, name) for name in issue.labels],
+        "assignee": people[0] if people else None,
+        "assignees": people,
+        "milestone": milestone_json(place, issue.milestone),
         "created_at": stamp(issue.created_at),
         "updated_at": stamp(issue.updated_at),
         "closed_at": stamp(issue.closed_at),
@@ -236,9 +207,5 @@ def _pull(issue: Issue) -> Pull:
 def _branch(place: Place, ref: str, sha: str) -> Json:
     owner = place.repo.full_name.split("/")[0]
     repo = {"id": place.repo.id, "full_name": place.repo.full_name}
-    return {"label": f"{owner}:{ref}", "ref": ref, "sha": sha, "repo": repo}
-
-
-def _reactions(url: str) -> Json:
-    kinds = ("+1", "-1", "laugh", "hooray", "confused", "heart", "rocket", "eyes")
-    return {"url": f"{url}/reactions", "total_count": 0, **dict.fromkeys(kinds, 0)}
+    user = user_json(place.root, User(place.repo.id, owner))
+    return {"label": f"{owner}:{ref}", "ref": ref, "sha": sha, "repo": repo, "user": user}

@@ -19,6 +19,15 @@ class User:
     is_deleted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    id: int
+    number: int
+    title: str
+    creator: User
+    created_at: DateTime
+
+
 @dataclass(eq=False, slots=True)
 class Pull:
     """What a pull request has beyond the issue that it also is. It carries an id of its own."""
@@ -32,6 +41,8 @@ class Pull:
     pushes: int = 0
     merged_at: DateTime | None = None
     merged_by: User | None = None
+    requested_reviewers: list[User] = field(default_factory=list)
+    requested_teams: list[str] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -48,6 +59,11 @@ class Issue:
     state: str = "open"
     state_reason: str | None = None
     closed_at: DateTime | None = None
+    closed_by: User | None = None
+    assignees: list[User] = field(default_factory=list)
+    milestone: str | None = None
+    locked_for: str | None = None  # why its conversation is locked
+    app: str | None = None  # with which program its author opened it
     revision: int = 0  # grows with every change that an answer could show
     hidden_until: DateTime | None = None  # a permission flaps: by itself it answers 404 till then
     is_listed: bool = True  # all the same, as if lists were told by another replica
@@ -188,6 +204,9 @@ def issue_fact(repo_id: int, issue: Issue, comments: int) -> Fact:
         "body": issue.body,
         "state": issue.state,
         "labels": list(issue.labels),
+        "assignees": logins(issue.assignees),
+        "milestone": issue.milestone,
+        "is_locked": issue.locked_for is not None,
         "comments": comments,
         "created_at": issue.created_at,
         "updated_at": issue.updated_at,
@@ -196,6 +215,8 @@ def issue_fact(repo_id: int, issue: Issue, comments: int) -> Fact:
     if pull := issue.pull:
         fact |= {"id": pull.id, "issue_id": issue.id, "draft": pull.draft, "merged_at": pull.merged_at}
         fact |= {"head": pull.head, "base": pull.base, "head_sha": pull.head_sha}
+        fact |= {"requested_reviewers": logins(pull.requested_reviewers), "requested_teams": list(pull.requested_teams)}
+        fact["merged_by"] = author_name(pull.merged_by) if pull.merged_by else None
     return fact
 
 
@@ -207,3 +228,7 @@ def row_fact(repo_id: int, row: Comment | ReviewComment | Review) -> Fact:
 
 def author_name(user: User) -> str | None:
     return None if user.is_deleted else user.login
+
+
+def logins(users: list[User]) -> list[str]:
+    return [user.login for user in users if not user.is_deleted]

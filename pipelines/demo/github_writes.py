@@ -14,7 +14,7 @@ REPLIED = "in_reply_to is a reply itself"
 
 
 def post_comment(ask: "Ask", number: int) -> Response:
-    login = _writer(ask)
+    login = _writer(ask, number)
     ask.issue(number)
     row = ask.repo.comments.rows[ask.repo.comment(number, login, _body(ask, "IssueComment"))]
     written = rows.comment_json(ask.place, row)
@@ -23,7 +23,7 @@ def post_comment(ask: "Ask", number: int) -> Response:
 
 def post_reply(ask: "Ask", number: int, comment_id: int) -> Response:
     """To the first comment of a thread only: replies to replies are not supported."""
-    login = _writer(ask)
+    login = _writer(ask, number)
     ask.pull(number)
     first = ask.repo.review_comments.rows.get(comment_id)
     if first is None or first.number != number:
@@ -40,12 +40,17 @@ def post_reply(ask: "Ask", number: int, comment_id: int) -> Response:
     return Response(201, written, {"location": written["url"]})
 
 
-def _writer(ask: "Ask") -> str:
+def _writer(ask: "Ask", number: int) -> str:
     if ask.visitor.login is None:
         raise Refused(refusal(401, "Requires authentication"))
     if not ask.visitor.may_write:
         raise Refused(refusal(403, "Resource not accessible by personal access token"))
-    return ask.visitor.login
+    issue, login = ask.repo.numbered(number), ask.visitor.login
+    if ask.repo.archived:
+        raise Refused(refusal(403, "Repository was archived so is read-only."))
+    if issue and issue.locked_for is not None and not ask.repo.belongs(login):
+        raise Refused(refusal(403, "Unable to create comment because issue is locked."))
+    return login
 
 
 def _body(ask: "Ask", resource: str) -> str:

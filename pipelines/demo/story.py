@@ -4,23 +4,24 @@
     story.play(demo_time(0))   # everything up to the story's end
     story.play(demo_time(1))   # and the news of the next two minutes; later runs find none
 
-Who speaks is in story_cast, what they say in story_lantern, story_docs and story_small; the last day and the news are in
-story_news. A story on another service is a sibling module with its own beats(), played on the same clock.
+Who speaks is in story_cast, what they say in story_lantern, story_docs and story_small, who does it by when in
+story_tasks; the last day and the news are in story_news. A story on another service is a sibling module with its own beats(), played on the same clock.
 """
 
 from collections.abc import Iterator
 
-from pipelines.demo import story_docs, story_lantern, story_news, story_small
-from pipelines.demo.story_cast import BOTS, DOCS, LANTERN, PEOPLE, prologue
+from pipelines.demo import story_docs, story_lantern, story_news, story_small, story_tasks
+from pipelines.demo.story_cast import BENCH, BOTS, DOCS, LANTERN, PEOPLE, prologue
 from pipelines.demo.story_clock import START, STORY_END, Beat, Names, Story, demo_time
 
 __all__ = [
-    "BOTS", "DOCS", "LANTERN", "PEOPLE", "START", "STORY_END", "Beat", "Names", "Story", "beats", "demo_time",
+    "BENCH", "BOTS", "DOCS", "LANTERN", "PEOPLE", "START", "STORY_END", "Beat", "Names", "Story", "beats", "demo_time",
 ]  # fmt: skip
 
 
 def beats() -> Iterator[Beat]:
     """The whole story in time order."""
     yield from prologue()
-    threads = story_lantern.THREADS + story_docs.THREADS + story_small.THREADS + story_news.LAST_DAY + story_news.NEWS
+    threads = story_lantern.THREADS + story_docs.THREADS + story_small.THREADS + story_tasks.THREADS
+    threads += story_news.LAST_DAY + story_news.NEWS
     yield from sorted((beat for thread in threads for beat in thread.beats()), key=lambda beat: beat.at)

@@ -1,13 +1,14 @@
-"""The two repositories of the story and the people and programs who speak in them."""
+"""The repositories of the story and the people and programs who speak in them."""
 
 from typing import Any
 
 from pipelines.demo.story_clock import START, Beat, Names
 
-__all__ = ["BOTS", "CI", "DEPENDABOT", "DOCS", "LANTERN", "PEOPLE", "prologue"]
+__all__ = ["BENCH", "BOTS", "CI", "DEPENDABOT", "DOCS", "LANTERN", "PEOPLE", "prologue"]
 
 LANTERN = "lantern/lantern"  # a caching HTTP proxy, in Go
 DOCS = "lantern/lantern-docs"  # its manual
+BENCH = "maya/lantern-bench"  # maya's own, private, and given up
 
 DEPENDABOT = "dependabot[bot]"
 CI = "lantern-ci[bot]"
@@ -29,15 +30,22 @@ PEOPLE = {
     "seo-rocket-88": "spam",
 }
 MEMBERS = ("maya", "tomasz-w", "ines-r", "haruki", "sanvi")  # of the organisation
+TEAMS = {"cache-core": {"tomasz-w", "haruki"}, "docs": {"ines-r"}, "edge-operators": set[str]()}  # of it
+COLLABORATORS = {DOCS: ("liu-yan",), BENCH: ("haruki",)}  # from outside, by repository
+CONTRIBUTORS = ("benji", "kofi", "old-otter", "dependabot[bot]")  # before the story begins
 
 
 def prologue() -> list[Beat]:
     """Before anybody speaks: the repositories and the accounts exist."""
 
     def enter(world: Any, names: Names) -> None:
-        for repo in (LANTERN, DOCS):
-            made = names["repo " + repo] = world.add_repo(repo, private=False)
-            made.members.update(MEMBERS)
+        for repo in (LANTERN, DOCS, BENCH):
+            made = names["repo " + repo] = world.add_repo(repo, private=repo == BENCH)
+            if repo != BENCH:
+                made.members.update(MEMBERS)
+                made.teams.update(TEAMS)
+            made.collaborators.update(COLLABORATORS.get(repo, ()))
+            made.contributors.update(CONTRIBUTORS)
         for login in PEOPLE:
             world.user(login)
         for login in BOTS:

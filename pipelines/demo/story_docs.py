@@ -187,7 +187,7 @@ THREADS = [
         pull(DOCS, "liu-yan", "zh/concepts", "zh: 概念, 安装, 配置", """
             First three pages, for #{zh}. 欢迎指正!
             """, "i18n"),
-        say("7m", CI, "✅ built in 38 s · 3 pages new · 0 broken links", app="lantern-ci"),
+        say("7m", CI, "✅ built in 38 s · 3 pages new · 0 broken links"),
         review("9h", "haruki", "COMMENTED", """
             I compared paragraph by paragraph. Nothing is missing. One question about a word.
             """, "r"),
@@ -216,7 +216,7 @@ THREADS = [
             For #{a11y}. Buttons instead of divs, `role="tab"`, arrow keys, a visible focus, and without JavaScript
             both samples are simply shown one after the other.
             """, "accessibility"),
-        say("6m", CI, "✅ built in 41 s · axe: 0 violations (before: 212)", app="lantern-ci"),
+        say("6m", CI, "✅ built in 41 s · axe: 0 violations (before: 212)"),
         review("5h", "freja", "CHANGES_REQUESTED", """
             So much better already: "TOML, tab, selected, one of two". Two things
             still trap me, and one is a question of taste.
@@ -242,7 +242,7 @@ THREADS = [
             """),
         reply("3m", "ines-r", "tabindex", "Taken as suggested."),
         push("10m", "theme/tabs.js", "theme/partials/tabs.html"),
-        say("6m", CI, "✅ built in 41 s · axe: 0 violations · keyboard test: 14 passed", app="lantern-ci"),
+        say("6m", CI, "✅ built in 41 s · axe: 0 violations · keyboard test: 14 passed"),
         reply("1d", "freja", "trap", "I got out! 🔓"),
         review("20m", "freja", "APPROVED", """
             Tested with NVDA + Firefox, VoiceOver + Safari, and with a keyboard alone. Ship it.

@@ -273,7 +273,7 @@ THREADS = [
             | soak (6 h) | 7 | 0 |
 
             All failures are `TestPurgeFanout`.
-            """, app="lantern-ci"),
+            """),
         say("14d", "ines-r", """
             Week 4: the herd (#{stampede}) and the log (#{escape}) are done, tokens (#{tokens}) are on `main`, the leak
             (#{leak}) has lost its second suspect. Nobody has touched the docs yet.
@@ -454,7 +454,7 @@ THREADS = [
             P99           214ms ± 2%   209ms ± 1%
             ```
             """, "cache"),
-        say("9m", CI, "✅ 412 passed, 3 skipped · coverage 81.4 % (+0.2) · race detector clean", app="lantern-ci"),
+        say("9m", CI, "✅ 412 passed, 3 skipped · coverage 81.4 % (+0.2) · race detector clean"),
         review("4h 20m", "tomasz-w", "CHANGES_REQUESTED", """
             The idea is right and the file is short, which I like. Three things block me: a panic in `fetch` hangs
             everybody for ever, a waiting client cannot leave, and private responses are collapsed. Details inline.
@@ -513,7 +513,7 @@ THREADS = [
         push("1d 4h", "internal/cache/flight.go", "internal/cache/flight_test.go"),
         say("8m", CI, """
             ❌ 1 failed, 414 passed, 3 skipped · `TestPurgeFanout` (known flake, retried: ✅)
-            """, app="lantern-ci"),
+            """),
         say("4m", "haruki", """
             Pushed: context, `defer`, shared-only. The test uses synctest now and takes 0.00 s instead of 0.4.
             """, "pushed"),
@@ -544,7 +544,7 @@ THREADS = [
         delete_note("4m", "oops"),
         review("2h", "maya", "APPROVED", "Reads like a story now. Lovely.", "maya-first"),
         push("16h", "internal/cache/flight.go"),
-        say("7m", CI, "✅ 418 passed, 3 skipped · coverage 81.9 % (+0.7) · race detector clean", app="lantern-ci"),
+        say("7m", CI, "✅ 418 passed, 3 skipped · coverage 81.9 % (+0.7) · race detector clean"),
         note("1h", "sanvi", Hunk("internal/cache/flight.go", """
 @@ -0,0 +1,88 @@
 +package cache
@@ -667,7 +667,7 @@ THREADS = [
             Only with `-race`, only on CI. It has been retried away since spring. I would like to stop doing that:
             either the test is wrong or purging is.
             """, "flaky", "ci"),
-        say("2h", CI, "Seen in 3 of the last 61 runs: 4117, 4131, 4156.", app="lantern-ci"),
+        say("2h", CI, "Seen in 3 of the last 61 runs: 4117, 4131, 4156."),
         say("1h", "maya", "My money is on the test. It sleeps 50 ms and hopes."),
         say("35m", "tomasz-w", "Mine too, but I have been wrong about that before."),
         say("2d 2h", "tomasz-w", """
@@ -680,7 +680,7 @@ THREADS = [
         say("30m", "odile", "Ah. That is what happened on 2 July. I was told it was DNS."),
         say("4h", "maya", "Fix is #{purge-fix}."),
         close("6d"),
-        say("17d", CI, "Seen again in run 4402 on `windows-latest`.", app="lantern-ci"),
+        say("17d", CI, "Seen again in run 4402 on `windows-latest`."),
         reopen("1h"),
         say("3m", "tomasz-w", """
             Different message this time: `bind: address already in use`. That is the test's port, not the bus.
@@ -747,7 +747,7 @@ THREADS = [
             Fixes the first half of #{leak}. `Close` stood behind the early return, so every client that went away
             left one connection and two goroutines behind.
             """, "bug"),
-        say("8m", CI, "✅ 412 passed, 3 skipped · coverage 81.4 % (±0.0) · race detector clean", app="lantern-ci"),
+        say("8m", CI, "✅ 412 passed, 3 skipped · coverage 81.4 % (±0.0) · race detector clean"),
         note("1h", "tomasz-w", BODY, """
             Right. One thing: closing without draining means that the connection cannot be reused. For small rests
             it is cheaper to read on: `io.CopyN(io.Discard, src.Body, 64<<10)` before the `Close`.
@@ -761,7 +761,7 @@ THREADS = [
             Here is an ugly one: 100 clients hang up, then `runtime.NumGoroutine()` must come down again.
             """),
         push("3m", "internal/proxy/stream.go"),
-        say("9m", CI, "✅ 413 passed, 3 skipped · coverage 81.5 % (+0.1) · race detector clean", app="lantern-ci"),
+        say("9m", CI, "✅ 413 passed, 3 skipped · coverage 81.5 % (+0.1) · race detector clean"),
         review("2h", "tomasz-w", "APPROVED", """
             Two years old and seven lines long. Thank you for the patience, and for the tables.
             """),
@@ -778,7 +778,7 @@ THREADS = [
             """),
         say("10m", CI, """
             ❌ lint: `cmd/lantern/check.go:36` error strings should not be capitalized (ST1005)
-            """, app="lantern-ci"),
+            """),
         say("4m", "benji", "Oh no. Is that bad? What is ST1005?"),
         review("50m", "maya", "CHANGES_REQUESTED", """
             Not bad at all! This does what it says, and the hard part (finding `SyntaxError`) is done. Two small
@@ -805,7 +805,7 @@ THREADS = [
         reply("3m", "benji", "nil", "Ahh, yes. Fixed. Is it okay to use `t.Fatal` there?"),
         reply("20m", "maya", "nil", "It is what it is for."),
         push("10m", "cmd/lantern/check.go", "cmd/lantern/check_test.go"),
-        say("9m", CI, "✅ 413 passed, 3 skipped · coverage 81.6 % (+0.2) · race detector clean", app="lantern-ci"),
+        say("9m", CI, "✅ 413 passed, 3 skipped · coverage 81.6 % (+0.2) · race detector clean"),
         note("2h", "tomasz-w", Hunk("cmd/lantern/check_test.go", """
 @@ -0,0 +1,26 @@
 +package main
@@ -830,7 +830,7 @@ THREADS = [
             Fixes #{flaky}. The test was right. `Close` now waits for deliveries (at most two seconds), and the test
             waits for an event instead of 50 ms.
             """, "bug"),
-        say("8m", CI, "✅ 414 passed, 3 skipped · coverage 81.6 % (±0.0) · race detector clean ×200", app="lantern-ci"),
+        say("8m", CI, "✅ 414 passed, 3 skipped · coverage 81.6 % (±0.0) · race detector clean ×200"),
         note("2h", "haruki", PURGE_FIX, """
             `Add` while another goroutine is in `Wait` is a race when the counter can be zero. Is `Publish` after
             `Close` possible?
@@ -874,7 +874,7 @@ THREADS = [
             Closes #{escape}. Everything below 0x20 and 0x7f becomes `\\x1b` and so on. I wrote a table test with
             every byte 😎
             """, "security"),
-        say("9m", CI, "✅ 430 passed, 3 skipped · coverage 82.1 % (+0.5) · race detector clean", app="lantern-ci"),
+        say("9m", CI, "✅ 430 passed, 3 skipped · coverage 82.1 % (+0.5) · race detector clean"),
         review("6h", "sanvi", "COMMENTED", """
             Good structure, and a test for every byte is the right instinct. Two gaps below.
             """, "r"),
@@ -917,7 +917,7 @@ THREADS = [
             """, "security", "enhancement"),
         say("9m", CI, """
             ✅ 437 passed, 3 skipped · coverage 82.4 % (+0.3) · race detector: **1 data race**
-            """, app="lantern-ci"),
+            """),
         review("2h", "tomasz-w", "CHANGES_REQUESTED", """
             I like that the rules of the issue can be found again in the code, in order. The race detector has found
             what I would have said first; the rest is inline.
@@ -942,7 +942,7 @@ THREADS = [
             """),
         reply("20m", "tomasz-w", "retry", "Ha. A stampede on the token. Yes."),
         push("1d 2h", "internal/upstream/token.go", "internal/upstream/transport.go"),
-        say("10m", CI, "✅ 441 passed, 3 skipped · coverage 82.8 % (+0.7) · race detector clean", app="lantern-ci"),
+        say("10m", CI, "✅ 441 passed, 3 skipped · coverage 82.8 % (+0.7) · race detector clean"),
         note("3h", "kofi", Hunk("internal/upstream/token.go", """
 @@ -12,6 +12,52 @@ type Token struct {
 +// changed compares name and time, not the inode: Kubernetes swaps a symlink.
@@ -1013,7 +1013,7 @@ THREADS = [
             Fixes #{range}. If the stored encoding is not the one that the client accepts, the range is ignored and
             the whole object is sent (200), which the RFC allows.
             """, "bug"),
-        say("9m", CI, "✅ 446 passed, 3 skipped · coverage 82.9 % (+0.1) · race detector clean", app="lantern-ci"),
+        say("9m", CI, "✅ 446 passed, 3 skipped · coverage 82.9 % (+0.1) · race detector clean"),
         note("1h 20m", "haruki", RANGE, """
             For `If-Range` with a strong ETag this needs the ETag of the *encoded* form too, or we resume a download
             with the wrong half.
@@ -1048,7 +1048,7 @@ THREADS = [
         say("3h", "ines-r", "Same for all of them: https://docs.lantern.example/upgrade/0.10#renamed-keys"),
         say("20d", "kofi", """
             For the record, the nearest-key hint has found two typos of ours which were three years old. 🙈
-            """),
+            """, app="chat-bridge"),
     ),
     Thread(
         "http3", "09-04 13:33",
@@ -1140,17 +1140,17 @@ THREADS = [
             The soak job writes here. Six hours, 2,000 clients, a tenth of them hang up early. Watched: goroutines,
             RSS, p99. Please do not discuss here, open an issue and link to the comment.
             """, "ci"),
-        say("1d", CI, "Soak 2026-09-25 · p99 4.4 ms · RSS 214 MB · goroutines 1,102 → 1,104 · ✅", app="lantern-ci"),
-        say("7d", CI, "Soak 2026-10-02 · p99 4.3 ms · RSS 216 MB · goroutines 1,099 → 1,101 · ✅", app="lantern-ci"),
+        say("1d", CI, "Soak 2026-09-25 · p99 4.4 ms · RSS 214 MB · goroutines 1,102 → 1,104 · ✅"),
+        say("7d", CI, "Soak 2026-10-02 · p99 4.3 ms · RSS 216 MB · goroutines 1,099 → 1,101 · ✅"),
         say("7d", CI, """
             Soak 2026-10-09 · p99 9.8 ms · RSS 215 MB · goroutines 1,103 → 1,100 · ⚠️ p99 over 8 ms
-            """, app="lantern-ci"),
+            """),
         say("2h", "haruki", "The machine was busy with something else: `steal` 22 %. Nothing to see."),
         say("6d 22h", CI, """
             Soak 2026-10-16 · p99 4.2 ms · RSS 213 MB · goroutines 1,098 → 1,098 · ✅
-            """, app="lantern-ci"),
-        say("7d", CI, "Soak 2026-10-23 · p99 4.1 ms · RSS 214 MB · goroutines 1,097 → 1,099 · ✅", app="lantern-ci"),
-        say("7d", CI, "Soak 2026-10-30 · p99 4.1 ms · RSS 214 MB · goroutines 1,101 → 1,101 · ✅", app="lantern-ci"),
+            """),
+        say("7d", CI, "Soak 2026-10-23 · p99 4.1 ms · RSS 214 MB · goroutines 1,097 → 1,099 · ✅"),
+        say("7d", CI, "Soak 2026-10-30 · p99 4.1 ms · RSS 214 MB · goroutines 1,101 → 1,101 · ✅"),
     ),
     Thread(
         "farewell", "10-09 21:00",
@@ -1178,7 +1178,7 @@ THREADS = [
             with     ▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁   p99   6 ms
             ```
             """, "cache", "enhancement"),
-        say("9m", CI, "✅ 497 passed, 3 skipped · coverage 84.0 % (+0.1) · race detector clean", app="lantern-ci"),
+        say("9m", CI, "✅ 497 passed, 3 skipped · coverage 84.0 % (+0.1) · race detector clean"),
         review("1d 2h", "tomasz-w", "COMMENTED", "First pass. The formula is the paper's, the rounding is not.", "r"),
         note("4m", "tomasz-w", XFETCH, """
             `time.Duration(gap) * time.Second` cuts `gap` to whole seconds: with a fetch of 200 ms it is nearly
@@ -1220,6 +1220,7 @@ THREADS = [
             Unpacking, on Windows: 54 of the 71 s. (Deleted the first answer, it had our runner's address in it.)
             """),
         edit_opener("3m", title="CI spends 40 % of its minutes on unpacking Go on Windows"),
-        say("3d", "benji", "I would like to try this one! Does `actions/setup-go` not cache it already?", "setup-go"),
+        say("3d", "benji", "I would like to try this one! Does `actions/setup-go` not cache it already?", "setup-go",
+            app="chat-bridge"),
     ),
 ]  # fmt: skip

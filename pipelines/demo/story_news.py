@@ -72,6 +72,6 @@ NEWS = [
 
             /earshot label priority=medium area=purge
             """),
-        say("9s", CI, "🏮 `v1.0.0-rc.2` is built: 511 passed, 3 skipped · coverage 84.3 %", app="lantern-ci"),
+        say("9s", CI, "🏮 `v1.0.0-rc.2` is built: 511 passed, 3 skipped · coverage 84.3 %"),
     ),
 ]  # fmt: skip

@@ -19,8 +19,8 @@ from pendulum import DateTime
 from pipelines.demo.story_clock import Beat, Names, on_day
 
 __all__ = [
-    "Hunk", "Line", "Thread", "close", "delete", "delete_note", "delete_opener", "dismiss", "edit", "edit_note",
-    "edit_opener", "edit_review", "issue", "label", "leave", "merge", "note", "prose", "pull", "push", "reopen",
+    "Hunk", "Line", "Thread", "archive", "ask", "assign", "close", "delete", "delete_note", "delete_opener", "dismiss", "edit", "edit_note",
+    "edit_opener", "edit_review", "issue", "label", "leave", "lock", "merge", "milestone", "note", "prose", "pull", "push", "reopen",
     "reply", "review", "say",
 ]  # fmt: skip
 
@@ -219,8 +219,8 @@ def push(when: str, *outdates: str) -> Line:
     return Line(when, lambda s: s.repo.push(s.number, outdates=outdates))
 
 
-def close(when: str) -> Line:
-    return Line(when, lambda s: s.repo.close(s.number))
+def close(when: str, by: str | None = None) -> Line:
+    return Line(when, lambda s: s.repo.close(s.number, by))
 
 
 def reopen(when: str) -> Line:
@@ -233,6 +233,28 @@ def merge(when: str, by: str) -> Line:
 
 def label(when: str, *labels: str) -> Line:
     return Line(when, lambda s: s.repo.label(s.number, *labels))
+
+
+def assign(when: str, *logins: str) -> Line:
+    return Line(when, lambda s: s.repo.assign(s.number, *logins))
+
+
+def milestone(when: str, title: str) -> Line:
+    return Line(when, lambda s: s.repo.set_milestone(s.number, title))
+
+
+def ask(when: str, *logins: str, teams: tuple[str, ...] = ()) -> Line:
+    """For a review; who is asked is asked until they give one."""
+    return Line(when, lambda s: s.repo.request_review(s.number, *logins, teams=teams))
+
+
+def lock(when: str, why: str) -> Line:
+    return Line(when, lambda s: s.repo.lock(s.number, why))
+
+
+def archive(when: str) -> Line:
+    """The whole repository."""
+    return Line(when, lambda s: s.repo.archive())
 
 
 def leave(when: str, login: str) -> Line:

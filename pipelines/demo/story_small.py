@@ -13,7 +13,7 @@ def checks(when: str, repo: str, number: int) -> Line:
         report = f"✅ {passed} passed, 3 skipped · coverage {coverage:.1f} % · race detector clean"
     else:
         report = f"✅ built in {36 + number % 7} s · 0 broken links · axe: 0 violations"
-    return say(when, CI, report, app="lantern-ci")
+    return say(when, CI, report)
 
 
 def nit(

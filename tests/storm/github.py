@@ -11,7 +11,9 @@ from pipelines.demo.github_repo import Repo
 from pipelines.demo.github_state import Issue
 from pipelines.demo.github_world import GitHubWorld
 from sources.github import Github
+from sources.record import json_text
 from tests import memory
+from tests.storm.github_places import everything, is_in, issues_of, pulls_of, state_of
 from tests.storm.said import Fact, Key, Operation, Unseen, Words, nth, words_of
 
 __all__ = ["GitHubMob"]
@@ -66,7 +68,11 @@ class GitHubMob:
                 about = f"{fact['repo_id']}#{fact['number']}"
                 found["github", kind, about] = Fact(f"{fact['title']}\n{fact['body']}", about)
                 state = "merged" if fact.get("merged_at") else fact["state"]
-                found["github", "state", about] = Fact(f"{state} {fact.get('head_sha')}", about)
+                names = [fact.get(name) for name in ("assignees", "requested_reviewers", "requested_teams")]
+                told = [each if each is None else json_text(each) for each in names]
+                found["github", "state", about] = Fact(
+                    state_of(state, fact.get("head_sha"), fact["milestone"], told), about
+                )
         tables = {
             "issue_comment": truth.issue_comments, "review_comment": truth.review_comments, "review": truth.reviews,
         }  # fmt: skip
@@ -90,13 +96,15 @@ class GitHubMob:
 
     def states(self, sql: Callable[[str], list[tuple[Any, ...]]]) -> dict[Key, Words]:
         rows = sql(
-            "SELECT i.scope, i.number, i.state, p.state, p.head_sha FROM github.issues AS i"
+            "SELECT i.scope, i.number, i.state, coalesce(p.state, i.state), coalesce(p.assignees, i.assignees), p.head_sha,"
+            " i.milestone, i.assignees, p.requested_reviewers, p.requested_teams FROM github.issues AS i"
             " LEFT JOIN github.pull_requests AS p USING (parent_key)"
         )
         return {
-            ("github", "state", f"{scope}#{n}"): f"{state} {sha}" if pull in (None, state) else f"{state} but {pull}"
-            for scope, n, state, pull, sha in rows
-        }
+            ("github", "state", f"{scope}#{n}"): state_of(state, sha, milestone, given)
+            if (state, given[0]) == (pull, assignees) else f"{state} {given[0]} but {pull} {assignees}"
+            for scope, n, state, pull, assignees, sha, milestone, *given in rows
+        }  # fmt: skip
 
     def is_dead(self, key: Key) -> bool:
         return key[1] in ("issue", "pull_request", "state")
@@ -113,7 +121,7 @@ class GitHubMob:
         """An issue that answers 404 though it is listed, or a whole repository."""
         repo = nth(self.repos, pick)
         if pick % 4 == 0 or not repo.issues.rows:
-            return f"/repos/{repo.full_name}", [key for key, fact in self.exists().items() if _in(repo, fact)]
+            return f"/repos/{repo.full_name}", [key for key, fact in self.exists().items() if is_in(repo, fact)]
         issue = nth(list(repo.issues.rows.values()), pick // 5)
         kind, about = ("pulls" if issue.pull and pick % 3 else "issues"), f"{repo.id}#{issue.number}"
         return (
@@ -140,12 +148,12 @@ class GitHubMob:
     # What they do
 
     def open_issue(self, repo: Repo, pick: int) -> None:
-        if len(_issues(repo)) >= MOST["issues"]:
+        if len(issues_of(repo)) >= MOST["issues"]:
             return self.delete_issue(repo, pick)
         repo.open_issue(nth(PEOPLE, pick), f"Issue {pick % 40}", words_of(pick))
 
     def open_pull(self, repo: Repo, pick: int) -> None:
-        if len(_pulls(repo)) >= MOST["pulls"]:
+        if len(pulls_of(repo)) >= MOST["pulls"]:
             return self.edit_issue(repo, pick)
         repo.open_pull(nth(PEOPLE, pick), f"Change {pick % 40}", words_of(pick))
 
@@ -153,12 +161,12 @@ class GitHubMob:
         if len(repo.comments.rows) >= MOST["comments"]:
             return self.delete_comment(repo, pick)
         if repo.issues.rows:
-            repo.comment(nth(_all(repo), pick // 11).number, nth(PEOPLE, pick), words_of(pick))
+            repo.comment(nth(everything(repo), pick // 11).number, nth(PEOPLE, pick), words_of(pick))
 
     def review_comment(self, repo: Repo, pick: int) -> None:
         if len(repo.review_comments.rows) >= MOST["notes"]:
             return self.delete_review_comment(repo, pick)
-        pulls, notes = _pulls(repo), list(repo.review_comments.rows.values())
+        pulls, notes = pulls_of(repo), list(repo.review_comments.rows.values())
         if not pulls:
             return
         pull = nth(pulls, pick // 11)
@@ -173,7 +181,7 @@ class GitHubMob:
 
     def review(self, repo: Repo, pick: int) -> None:
         """Some are drafts with a comment of their own, which nobody sees before they are submitted."""
-        pulls = _pulls(repo)
+        pulls = pulls_of(repo)
         if not pulls or len(repo.reviews.rows) >= MOST["reviews"]:
             return self.edit_review(repo, pick)
         number, who = nth(pulls, pick // 11).number, nth(PEOPLE, pick)
@@ -207,27 +215,36 @@ class GitHubMob:
 
     def edit_issue(self, repo: Repo, pick: int) -> None:
         if repo.issues.rows:
-            number = nth(_all(repo), pick // 11).number
+            number = nth(everything(repo), pick // 11).number
             repo.edit_issue(number, f"Title {pick % 9}" if pick % 2 else None, words_of(pick) if pick % 3 else None)
 
     def label(self, repo: Repo, pick: int) -> None:
         if repo.issues.rows:
-            repo.label(nth(_all(repo), pick // 11).number, f"label {pick % 6}")
+            repo.label(nth(everything(repo), pick // 11).number, f"label {pick % 6}")
+
+    def plan(self, repo: Repo, pick: int) -> None:
+        """Given to somebody, planned for a release, or somebody and a team asked for a review of it."""
+        if repo.issues.rows:
+            issue, who = nth(everything(repo), pick // 11), nth(PEOPLE, pick)
+            if issue.pull and pick % 3 == 0:
+                repo.request_review(issue.number, who, teams=(f"team-{pick % 4}",))
+            else:
+                repo.assign(issue.number, who) if pick % 3 == 1 else repo.set_milestone(issue.number, f"{pick % 5}.0")
 
     def close(self, repo: Repo, pick: int) -> None:
-        opened = [issue for issue in _all(repo) if issue.state == "open"]
+        opened = [issue for issue in everything(repo) if issue.state == "open"]
         if not opened:
             return
         issue = nth(opened, pick // 11)
         repo.merge(issue.number, "maya") if issue.pull and pick % 9 == 0 else repo.close(issue.number)
 
     def reopen(self, repo: Repo, pick: int) -> None:
-        closed = [i for i in _all(repo) if i.state == "closed" and not (i.pull and i.pull.merged_at)]
+        closed = [i for i in everything(repo) if i.state == "closed" and not (i.pull and i.pull.merged_at)]
         if closed:
             repo.reopen(nth(closed, pick // 11).number)
 
     def push(self, repo: Repo, pick: int) -> None:
-        if pulls := _pulls(repo):
+        if pulls := pulls_of(repo):
             repo.push(nth(pulls, pick // 11).number, outdates=(nth(PATHS, pick),))
 
     def delete_comment(self, repo: Repo, pick: int) -> None:
@@ -246,14 +263,14 @@ class GitHubMob:
 
     def delete_issue(self, repo: Repo, pick: int) -> None:
         """It is on no list any more, nor is what hung on it."""
-        if issues := _issues(repo):
+        if issues := issues_of(repo):
             issue = nth(issues, pick // 11)
             self._gone(repo, issue)
             repo.delete_issue(issue.number)
 
     def transfer(self, repo: Repo, pick: int) -> None:
         """Away from here without a word; there it is another one."""
-        if issues := _issues(repo):
+        if issues := issues_of(repo):
             issue = nth(issues, pick // 11)
             self._gone(repo, issue)
             other = next(each for each in self.repos if each is not repo)
@@ -271,29 +288,13 @@ class GitHubMob:
             self.unseen.add(("github", "issue_comment", str(comment.id)))
 
 
-def _all(repo: Repo) -> list[Issue]:
-    return list(repo.issues.rows.values())
-
-
-def _issues(repo: Repo) -> list[Issue]:
-    return [issue for issue in repo.issues.rows.values() if issue.pull is None]
-
-
-def _pulls(repo: Repo) -> list[Issue]:
-    return [issue for issue in repo.issues.rows.values() if issue.pull is not None]
-
-
-def _in(repo: Repo, fact: Fact) -> bool:
-    return fact.about.startswith(f"{repo.id}#")
-
-
 M = GitHubMob
 OPERATIONS: list[tuple[str, int, Callable[[GitHubMob, Repo, int], None]]] = [
     ("open_issue", 4, M.open_issue), ("open_pull", 3, M.open_pull), ("comment", 22, M.comment),
     ("review_comment", 12, M.review_comment), ("review", 5, M.review), ("submit_review", 3, M.submit_review),
     ("edit_comment", 12, M.edit_comment), ("edit_review_comment", 7, M.edit_review_comment),
     ("edit_review", 3, M.edit_review), ("dismiss_review", 1, M.dismiss_review), ("edit_issue", 6, M.edit_issue),
-    ("label", 3, M.label), ("close", 3, M.close), ("reopen", 2, M.reopen), ("push", 3, M.push),
+    ("label", 3, M.label), ("plan", 4, M.plan), ("close", 3, M.close), ("reopen", 2, M.reopen), ("push", 3, M.push),
     ("delete_comment", 8, M.delete_comment), ("delete_review_comment", 5, M.delete_review_comment),
     ("delete_issue", 1, M.delete_issue), ("transfer", 1, M.transfer), ("tick", 14, M.tick), ("long_tick", 2, M.long_tick),
 ]  # fmt: skip

@@ -5,7 +5,7 @@
 
 WITH parents AS (
     SELECT * FROM staging.github_parents
-    UNION ALL SELECT * FROM staging.gitlab_parents
+    UNION ALL SELECT *, [] AS requested_teams FROM staging.gitlab_parents
 )
 
 SELECT
@@ -21,6 +21,7 @@ SELECT
     author,                                               -- who opened it
     assignees,                                            -- logins
     reviewers,                                            -- logins of those who were asked or have reviewed
+    requested_teams,                                      -- teams asked for a review, as their addresses name them
     labels,                                               -- names
     milestone,                                            -- its name
     source_branch,                                        -- what is to be merged; null of issues

@@ -16,7 +16,7 @@ SELECT
     CAST(NULL AS VARCHAR) AS in_reply_to,
     c.author,
     c.author_association AS author_role,
-    coalesce(c.author_type = 'Bot', false) OR c.author LIKE '%[bot]' OR c.app IS NOT NULL AS is_bot,
+    coalesce(c.author_type = 'Bot', false) OR c.author LIKE '%[bot]' AS is_bot,  -- an app it was written with is no author
     false AS is_system,
     d.id IS NOT NULL OR gone.id IS NOT NULL AS is_deleted,
     coalesce(i.state = 'open', true) AS is_parent_open,

@@ -16,7 +16,7 @@ SELECT
     CAST(NULL AS VARCHAR) AS in_reply_to,
     o.author,
     o.author_association AS author_role,
-    coalesce(o.author_type = 'Bot', false) OR o.author LIKE '%[bot]' OR o.app IS NOT NULL AS is_bot,
+    coalesce(o.author_type = 'Bot', false) OR o.author LIKE '%[bot]' AS is_bot,
     false AS is_system,
     d.id IS NOT NULL AS is_deleted,
     coalesce(i.state = 'open', true) AS is_parent_open,

@@ -53,7 +53,9 @@ SELECT
     coalesce(repo.repo, i.repo) AS scope_name,
     i.number,
     i.title,
-    i.state,
+    CASE                                                  -- as /issues tells it, the moment of merging is optional
+        WHEN i.is_pull_request AND pull.merged_at IS NOT NULL THEN 'merged' ELSE i.state
+    END AS state,
     coalesce(pull.is_draft, false) AS is_draft,
     i.author,
     coalesce(json_extract_string(i.assignees, '$[*]'), []) AS assignees,
@@ -64,12 +66,15 @@ SELECT
     pull.base_ref AS target_branch,
     pull.head_sha,
     CAST(NULL AS VARCHAR) AS merge_status,
-    CAST(NULL AS VARCHAR) AS merged_by,
+    coalesce(                                             -- no list tells; merging closes
+        pull.merged_by, CASE WHEN coalesce(pull.state, i.state) = 'merged' THEN i.closed_by END
+    ) AS merged_by,
     pull.merged_at,
     i.closed_at,
     i.created_at,
     i.updated_at,
-    i.url
+    i.url,
+    coalesce(json_extract_string(pull.requested_teams, '$[*]'), []) AS requested_teams
 FROM github.issues AS i
 LEFT JOIN github.pull_requests AS pull ON pull.parent_key = i.parent_key
 LEFT JOIN reviewed ON reviewed.parent_key = i.parent_key
@@ -85,7 +90,7 @@ SELECT
     coalesce(repo.repo, unread.repo) AS scope_name,
     unread.number,
     coalesce(unread.title, '(cannot be read)') AS title,
-    'opened' AS state,                                    -- as far as anybody knows
+    'open' AS state,                                      -- as far as anybody knows
     false AS is_draft,
     unread.author,
     [] AS assignees,
@@ -101,7 +106,8 @@ SELECT
     NULL AS closed_at,
     unread.created_at,
     unread.updated_at,
-    unread.url
+    unread.url,
+    [] AS requested_teams
 FROM unread
 LEFT JOIN github.repositories AS repo ON repo.scope = unread.scope
 LEFT JOIN github.deletions AS d ON d.kind IN ('issue', 'pull_request') AND d.id = unread.id AND d.is_deleted
