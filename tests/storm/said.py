@@ -36,8 +36,9 @@ class Unseen:
     takes: dict[Key, str | int] = field(default_factory=dict)
 
     def add(self, key: Key, takes: str | int = SWEEP) -> None:
+        """What it took before it takes all the same: a sweep is not spared because its place was shut, too."""
         known = self.takes.get(key)
-        if isinstance(takes, str) and isinstance(known, str) and ORDER.index(known) > ORDER.index(takes):
+        if isinstance(known, str) and (isinstance(takes, int) or ORDER.index(known) > ORDER.index(takes)):
             return
         self.takes[key] = takes
 
