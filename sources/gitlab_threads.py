@@ -96,7 +96,8 @@ async def threads(due: Due) -> Batch:
     if read.bad:
         rows = with_last_read(read, await _held_notes(due), due.parent)
     if _kept_raw(due, read.bad):
-        root["synced_for_updated_at"] = due.synced_for
+        is_behind = due.synced_for is not None and due.synced_for < due.updated_at
+        root["synced_for_updated_at"] = due.synced_for if is_behind else None  # read before for this very time
     root |= {"user_notes_count": due.user_notes_count, "head_sha": due.head_sha, "read_for_updated_at": due.updated_at}
     shown = fingerprint({name: value for name, value in root.items() if name != "read_at"}, rows)
     if shown == due.shown and not reading.full:

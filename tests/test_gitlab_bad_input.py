@@ -453,6 +453,21 @@ def test_an_unreadable_note_waits_like_any_record(desk: GitLabDesk, project: Pro
     heals(desk)
 
 
+def test_a_note_of_the_same_minute_that_cannot_be_read_is_asked_for_again(desk: GitLabDesk, project: Project) -> None:
+    """A second note within a minute moves no time: the thread was read for that time before, and is due all the same."""
+    parent = project.merge_requests[1]
+    project.comment(parent, "freja", "Moves the time.")
+    desk.world.advance(seconds=5)
+    assert desk.run().exit_code == 0
+    moved = parent.updated_at
+    project.comment(parent, "freja", "Of the same minute.")
+    assert parent.updated_at == moved
+    desk.world.advance(seconds=SETTLED)
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])
+    assert desk.run().exit_code == 3
+    heals(desk)
+
+
 def test_an_unreadable_note_that_is_deleted_is_forgotten(desk: GitLabDesk, project: Project) -> None:
     """Absent from the complete answer: gone at once, and nothing is missing any more."""
     thread = project.merge_requests[1].threads[0]
