@@ -140,7 +140,8 @@ class Round:
         if told := step.shut.get(mob.name):
             prefixes, keys = mob.paths(told[0])
             if prefixes:
-                trouble.shut.append(Shut(prefixes, keys, told[1]))
+                exists = mob.exists()
+                trouble.shut.append(Shut(prefixes, keys, {exists[key].about for key in keys}, told[1]))
                 self._say(f"  {prefixes} answers 404 for {told[1]} runs")
         if told := step.sick.get(mob.name):
             keys = sorted(key for key in mob.exists() if key[1] not in ("state", "resolution"))
@@ -152,9 +153,8 @@ class Round:
         trouble = self.trouble[mob.name]
         for shut in trouble.shut:
             if is_over(shut.runs):
-                exists = mob.exists()
-                about = {exists[key].about for key in shut.keys if key in exists}
-                for key in {*shut.keys, *(key for key, fact in exists.items() if fact.about in about)}:
+                there = (key for key, fact in mob.exists().items() if shut.covers(fact.about))
+                for key in {*shut.keys, *there}:
                     mob.unseen.add(key, 2)
         trouble.shut = [shut for shut in trouble.shut if not is_over(shut.runs)]
         trouble.sick = [sick for sick in trouble.sick if not is_over(sick.runs)]
@@ -249,11 +249,11 @@ class Round:
             mob.is_met = True
 
     def _leave(self, mob: Mob, touched: set[str]) -> Callable[[Key, str], bool]:
-        doubted = self.trouble[mob.name].doubted()
+        doubts = self.trouble[mob.name].doubts
         is_doubtful = getattr(mob, "is_doubtful", lambda key, about, touched: False)
 
         def leave(key: Key, about: str) -> bool:
-            return key in mob.unseen or key in doubted or about in touched or is_doubtful(key, about, touched)
+            return key in mob.unseen or doubts(key, about) or about in touched or is_doubtful(key, about, touched)
 
         return leave
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -53,7 +54,13 @@ class Shut:
 
     prefixes: list[str]
     keys: list[Key]
+    about: set[str]  # what they are about: in doubt is also what is said there meanwhile
     runs: int
+
+    def covers(self, about: str) -> bool:
+        """By itself, or as part of a whole project or repository."""
+        is_whole = len(self.about) > 1
+        return about in self.about or (is_whole and _project(about) in set(map(_project, self.about)))
 
 
 @dataclass
@@ -76,8 +83,12 @@ class Trouble:
         prefixes = (prefix for shut in self.shut for prefix in shut.prefixes)
         return any(path == prefix or path.startswith(f"{prefix}/") for prefix in prefixes)
 
-    def doubted(self) -> set[Key]:
-        return {key for shut in self.shut for key in shut.keys}
+    def doubts(self, key: Key, about: str) -> bool:
+        return any(key in shut.keys or shut.covers(about) for shut in self.shut)
+
+
+def _project(about: str) -> str:
+    return re.split("[ #]", about)[0]
 
 
 class Air(httpx.AsyncBaseTransport):
