@@ -170,9 +170,14 @@ class BlueskyMob:
             nth((self.world.deactivate, self.world.suspend, self.world.take_down), pick)(account)
 
     def return_(self, account: Account, pick: int) -> None:
-        """What others passed on meanwhile, or before anybody could read it, is there again, at its old place."""
+        """What others passed on meanwhile, or before anybody could read it, is there again, at its old place. What it
+        deleted shows only in a sweep that can read it."""
         if not account.is_active:
             self.world.reactivate(account)
+            there, own = self.exists(), f"at://{account.did}/"
+            for said in self.world.history:
+                if said.uri.startswith(own) and ("bluesky", "item", said.uri) not in there:
+                    self.unseen.add(("bluesky", "item", said.uri))
             for post in account.posts.values():
                 for repost in post.reposts:
                     self.unseen.add(_key(repost), DEEP)
