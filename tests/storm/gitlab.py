@@ -21,8 +21,8 @@ PEOPLE = ("maya", "kofi", "odile", "benji", "freja", "project_7_bot_x")
 READER = "earshot"
 MOST = {"merge_requests": 9, "issues": 6, "notes": 9}  # a project; of notes, on each of these
 BAD: dict[str, tuple[dict[str, Any], ...]] = {
-    "parent": ({"updated_at": 5}, {"title": None}, {"project_id": 1}, {"user_notes_count": "many"}, {"state": None}),
-    "note": ({"updated_at": "yesterday"}, {"body": 7}, {"created_at": None}),
+    "parent": ({"updated_at": 5}, {"title": 7}, {"project_id": 1}, {"user_notes_count": "many"}, {"state": None}),
+    "note": ({"updated_at": "yesterday"}, {"body": 7}, {"created_at": "never"}),
 }
 
 
