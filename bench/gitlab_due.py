@@ -12,12 +12,13 @@ from typing import Any, cast
 
 import duckdb
 
-from pipelines import mirror, models
+from pipelines.models import build
 from pipelines.settings import landed_tables
-from pipelines.suspects import suspects
-from pipelines.warehouse import Home
-from sources.gitlab import Gitlab, GitlabConfig
-from sources.reading import Reading
+from pipelines.state import mirror
+from pipelines.sync.recheck import suspects
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.reading import Reading
+from sources.gitlab.source import Gitlab, GitlabConfig
 
 LONG_AGO = "TIMESTAMPTZ '2025-01-01 00:00:00Z' + to_seconds(n)"
 PARENT = (
@@ -36,11 +37,11 @@ ROWS = {
 
 
 def main() -> None:
-    home, count = Home(Path(sys.argv[1])), int(sys.argv[2])
+    home, count = DataDir(Path(sys.argv[1])), int(sys.argv[2])
     home.create()
     with duckdb.connect(str(home.warehouse)) as connection:
         mirror.prepare(connection, [])
-        models.build(connection, landed_tables(), anew=True)
+        build.build(connection, landed_tables(), anew=True)
         connection.execute("CREATE TABLE gitlab._dlt_loads AS SELECT '1' AS load_id")
         for table, columns in ROWS.items():
             rows = f"SELECT {columns}, '1' AS _dlt_load_id FROM range({count}) AS r(n)"

@@ -1,4 +1,4 @@
-"""The floor's rows of GitLab: the tables, columns and keys of sources/gitlab_tables.py, by the shortest way that works.
+"""The floor's rows of GitLab: the tables, columns and keys of sources/gitlab/tables.py, by the shortest way that works.
 
 Written again on purpose, as bench/floor_rows.py is; `bench.same` holds both sides' rows against each other.
 """

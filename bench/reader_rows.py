@@ -8,10 +8,11 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines import mirror, models
-from pipelines.ask.acks import acknowledge
+from pipelines.ask.query.acks import acknowledge
+from pipelines.models import build
 from pipelines.settings import landed_tables
-from pipelines.warehouse import Home
+from pipelines.state import mirror
+from pipelines.warehouse.data_dir import DataDir
 
 __all__: list[str] = []
 
@@ -78,15 +79,15 @@ FROM gitlab.note_versions
 
 
 def main(folder: Path, events: int) -> None:
-    home = Home(folder)
+    home = DataDir(folder)
     home.create()
     with duckdb.connect(str(home.warehouse)) as connection:
         mirror.prepare(connection, [])
-        models.build(connection, landed_tables(), anew=True)
+        build.build(connection, landed_tables(), anew=True)
         connection.execute(EVENTS, {"events": events})
         for statement in (PARENTS, NOTES, PLACES):
             connection.execute(statement)
-        threads = next(model for model in models.read_models() if model.name == "feedback.threads")
+        threads = next(model for model in build.read_models() if model.name == "feedback.threads")
         connection.execute(f"INSERT INTO {threads.name} {threads.sql}")
         connection.execute("CHECKPOINT")
         keys = connection.execute("SELECT event_key FROM feedback.events LIMIT ?", [ACKED]).fetchall()

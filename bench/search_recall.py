@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from pipelines.demo import demo_sources
-from pipelines.embedders import configured_embedder
-from pipelines.search import search
+from pipelines.search.embedders import configured_embedder
+from pipelines.search.query import search
 from pipelines.settings import EmbedConfig
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
+from pipelines.sync.run import Options, sync
+from pipelines.warehouse.data_dir import DataDir
 from tests.relevance import recall
 
 __all__: list[str] = []
@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 def main(folder: Path) -> None:
     embedder = configured_embedder(EmbedConfig())
-    asyncio.run(sync(Home(folder), demo_sources(0), Options(keep_payloads=False, embedder=embedder)))
+    asyncio.run(sync(DataDir(folder), demo_sources(0), Options(keep_payloads=False, embedder=embedder)))
     modes = ["keyword", "semantic", "hybrid"] if embedder else ["keyword"]
 
     def found(mode: str) -> float:

@@ -15,15 +15,16 @@ from pathlib import Path
 import duckdb
 
 from bench.reader_rows import EVENTS, PARENTS
-from pipelines import mirror, models
-from pipelines.chunks import Chunk
-from pipelines.documents import document
-from pipelines.index import reading
-from pipelines.packed import pack
-from pipelines.search import Only, search_index
+from pipelines.models import build
+from pipelines.search.chunks import Chunk
+from pipelines.search.documents import document
+from pipelines.search.index import reading
+from pipelines.search.packed import pack
+from pipelines.search.query import Only, search_index
+from pipelines.search.vectors import opened_vectors
 from pipelines.settings import landed_tables
-from pipelines.vectors import opened_vectors
-from pipelines.warehouse import Home
+from pipelines.state import mirror
+from pipelines.warehouse.data_dir import DataDir
 
 __all__: list[str] = []
 
@@ -55,18 +56,18 @@ class Random:
         return [self.vector()]
 
 
-def make(home: Home, documents: int) -> None:
+def make(home: DataDir, documents: int) -> None:
     home.create()
     with duckdb.connect(str(home.warehouse)) as connection:
         mirror.prepare(connection, [])
-        models.build(connection, landed_tables(), anew=True)
+        build.build(connection, landed_tables(), anew=True)
         connection.execute(EVENTS, {"events": documents * EACH})
         for statement in (PARENTS, WORDS):
             connection.execute(statement)
         connection.execute(DUE, [documents])
 
 
-def ask(home: Home, documents: int) -> None:
+def ask(home: DataDir, documents: int) -> None:
     found = dict[str, float]()
     found["build"] = _timed(lambda: document(home))
     with duckdb.connect(str(home.warehouse)) as connection:
@@ -88,12 +89,12 @@ def ask(home: Home, documents: int) -> None:
     print(json.dumps(found))
 
 
-def _meaning(home: Home, index: object, count: int) -> dict[str, float]:
+def _meaning(home: DataDir, index: object, count: int) -> dict[str, float]:
     try:
         import numpy  # noqa: F401
     except ImportError:
         return {}
-    from pipelines.index import Index
+    from pipelines.search.index import Index
 
     assert isinstance(index, Index)
     embedder = Random()
@@ -116,4 +117,4 @@ def _timed(job: Callable[[], object]) -> float:
 
 
 if __name__ == "__main__":
-    {"make": make, "ask": ask}[sys.argv[1]](Home(Path(sys.argv[2])), int(sys.argv[3]))
+    {"make": make, "ask": ask}[sys.argv[1]](DataDir(Path(sys.argv[2])), int(sys.argv[3]))

@@ -23,12 +23,12 @@ class Asked:
 
 
 class World:
-    """`python -m pipelines.demo.serve` with options: `World(pulls=300, latency=0.02)`. It starts while others do."""
+    """`python -m pipelines.demo.server.serve` with options: `World(pulls=300)`. It starts while others do."""
 
     def __init__(self, **options: float) -> None:
         flags = [part for name, value in options.items() for part in (f"--{name.replace('_', '-')}", str(value))]
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pipelines.demo.serve", *flags], cwd=ROOT, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-m", "pipelines.demo.server.serve", *flags], cwd=ROOT, stdout=subprocess.PIPE, text=True
         )
 
     def __enter__(self) -> "World":

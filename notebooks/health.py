@@ -9,26 +9,26 @@ app = marimo.App(width="medium", app_title="Earshot: health")
 def _():
     import marimo as mo
 
-    from pipelines import look
+    from pipelines import charts
 
-    news, clock = look.clock()
-    chosen = look.Chosen()
-    mo.hstack([mo.Html(look.title("Is the pipeline well?")), clock], widths=[1, 0])
-    return chosen, look, mo, news
+    news, clock = charts.clock()
+    chosen = charts.Chosen()
+    mo.hstack([mo.Html(charts.title("Is the pipeline well?")), clock], widths=[1, 0])
+    return chosen, charts, mo, news
 
 
 @app.cell
-def _(look, news):
+def _(charts, news):
     news()  # after every step of a run and every publish, from here on
-    control = look.control()  # control.sqlite itself: always as of now
-    held = look.held()  # as of the last publish
-    look.begin(control)
+    control = charts.control()  # control.sqlite itself: always as of now
+    held = charts.held()  # as of the last publish
+    charts.begin(control)
     return control, held
 
 
 @app.cell
-def _(chosen, control, look, mo):
-    mo.stop(isinstance(control, look.Nothing))
+def _(chosen, control, charts, mo):
+    mo.stop(isinstance(control, charts.Nothing))
     EVERY = {"minute": 60, "5 minutes": 300, "hour": 3600, "day": 86_400}
     interval = chosen.pick("a run every", EVERY, first="5 minutes")
     interval
@@ -36,9 +36,9 @@ def _(chosen, control, look, mo):
 
 
 @app.cell
-def _(EVERY, control, held, interval, look, mo):
-    troubles = look.judge(control, held, EVERY[interval.value])
-    told = look.ledger("""
+def _(EVERY, control, held, interval, charts, mo):
+    troubles = charts.judge(control, held, EVERY[interval.value])
+    told = charts.ledger("""
     SELECT coalesce(max(run_id), 0) AS runs, coalesce(sum(rows_new), 0) AS rows,  -- quiet ones of long ago are folded
         (SELECT coalesce(sum(requests), 0) FROM requests) AS requests,
         (SELECT coalesce(sum(not_modified) * 1.0 / nullif(sum(requests), 0), 0) FROM requests) AS free
@@ -57,8 +57,8 @@ def _(EVERY, control, held, interval, look, mo):
     verdict = [{"what": each.code, "to do": each.hint, "in words": each.message} for each in troubles]
     mo.vstack(
         [
-            look.numbers("health", numbers),
-            mo.Html(look.table("What is wrong", verdict, "", "Nothing: fresh, whole and quick.", whole=SENTENCES)),
+            charts.numbers("health", numbers),
+            mo.Html(charts.table("What is wrong", verdict, "", "Nothing: fresh, whole and quick.", whole=SENTENCES)),
         ],
         gap=1.5,
     )
@@ -66,29 +66,29 @@ def _(EVERY, control, held, interval, look, mo):
 
 
 @app.cell
-def _(control, look, mo):
-    mo.stop(isinstance(control, look.Nothing))
+def _(control, charts, mo):
+    mo.stop(isinstance(control, charts.Nothing))
     LAST = """
     WITH last AS (
         SELECT run_id AS run, substr(started_at, 1, 16) AS started, * FROM runs
         WHERE finished_at IS NOT NULL ORDER BY run_id DESC LIMIT 60  -- the run that is not over is left out
     )
     """
-    runs = look.ledger(f"{LAST} SELECT run, started, status AS what, coalesce(seconds, 0) AS n FROM last")
-    costs = look.ledger(f"""{LAST}
+    runs = charts.ledger(f"{LAST} SELECT run, started, status AS what, coalesce(seconds, 0) AS n FROM last")
+    costs = charts.ledger(f"""{LAST}
     SELECT run, started, 'nothing new (304)' AS what, coalesce(not_modified, 0) AS n FROM last
     UNION ALL SELECT run, started, 'asked and answered', coalesce(requests, 0) - coalesce(not_modified, 0) FROM last
     """)  # fmt: skip
     words = "the last 60 that are over"
-    lasted = look.run_by_run(runs, "How long a run takes", f"seconds; {words}")
-    look.beside(lasted, look.run_by_run(costs, "What a run asks, and what it is spared", f"requests; {words}"))
+    lasted = charts.run_by_run(runs, "How long a run takes", f"seconds; {words}")
+    charts.beside(lasted, charts.run_by_run(costs, "What a run asks, and what it is spared", f"requests; {words}"))
     return costs, runs
 
 
 @app.cell
-def _(control, held, look, mo):
-    mo.stop(isinstance(control, look.Nothing))
-    lags = look.ledger("""
+def _(control, held, charts, mo):
+    mo.stop(isinstance(control, charts.Nothing))
+    lags = charts.ledger("""
     WITH last AS (
         SELECT source, scope, max(run_id) AS run_id FROM requests WHERE lag_seconds IS NOT NULL GROUP BY source, scope
     )
@@ -101,24 +101,24 @@ def _(control, held, look, mo):
         count(*) FILTER (WHERE NOT is_complete AND is_all_that_is_listed IS NOT TRUE) AS incomplete
     FROM ops.completeness GROUP BY source, scope_name ORDER BY incomplete DESC, counted DESC LIMIT 12
     """
-    whole = look.ask(COMPLETE) if held.published else []
-    late = look.ranked(lags, "scope", "How late we heard", "minutes from said to seen, of each place's last news")
-    counts = look.table(
+    whole = charts.ask(COMPLETE) if held.published else []
+    late = charts.ranked(lags, "scope", "How late we heard", "minutes from said to seen, of each place's last news")
+    counts = charts.table(
         "Is all of it here? Comments by the source's own counts", whole, otherwise="Nothing was counted yet."
     )
-    look.beside(late if lags else "", counts)
+    charts.beside(late if lags else "", counts)
     return lags, whole
 
 
 @app.cell
-def _(SENTENCES, control, look, mo):
-    mo.stop(isinstance(control, look.Nothing))
+def _(SENTENCES, control, charts, mo):
+    mo.stop(isinstance(control, charts.Nothing))
     failures = [
-        {"where": row["scope_name"], "list": row["surface"], "what": row["code"], "to do": look.remedy(row),
+        {"where": row["scope_name"], "list": row["surface"], "what": row["code"], "to do": charts.remedy(row),
          "in words": row["message"]}
         for row in control.failures
     ]  # fmt: skip
-    mo.Html(look.table("What fails", failures, "", "Nothing fails.", whole=SENTENCES))
+    mo.Html(charts.table("What fails", failures, "", "Nothing fails.", whole=SENTENCES))
     return (failures,)
 
 

@@ -9,36 +9,36 @@ app = marimo.App(width="medium", app_title="Earshot: reviews")
 def _():
     import marimo as mo
 
-    from pipelines import look
+    from pipelines import charts
 
-    news, clock = look.clock()
-    chosen = look.Chosen()
-    mo.hstack([mo.Html(look.title("Where reviews hurt")), clock], widths=[1, 0])
-    return chosen, look, mo, news
+    news, clock = charts.clock()
+    chosen = charts.Chosen()
+    mo.hstack([mo.Html(charts.title("Where reviews hurt")), clock], widths=[1, 0])
+    return chosen, charts, mo, news
 
 
 @app.cell
-def _(look, news):
+def _(charts, news):
     news()  # after every publish, from here on
-    bounds = look.bounds("staging.gitlab_resolutions")
-    look.begin(bounds)
+    bounds = charts.bounds("staging.gitlab_resolutions")
+    charts.begin(bounds)
     return (bounds,)
 
 
 @app.cell
-def _(bounds, chosen, look, mo):
-    mo.stop(isinstance(bounds, look.Nothing))
-    places = look.ask("SELECT scope_name FROM feedback.diff_notes GROUP BY 1 ORDER BY count(*) DESC LIMIT 500")
+def _(bounds, chosen, charts, mo):
+    mo.stop(isinstance(bounds, charts.Nothing))
+    places = charts.ask("SELECT scope_name FROM feedback.diff_notes GROUP BY 1 ORDER BY count(*) DESC LIMIT 500")
     scope = chosen.pick("place", [row["scope_name"] for row in places], "all")
-    span = chosen.pick("period", look.PERIODS, first="6 months")
+    span = chosen.pick("period", charts.PERIODS, first="6 months")
     bots = chosen.bots()
     mo.hstack([scope, span, bots], justify="start", gap=1.5, wrap=True)
     return bots, scope, span
 
 
 @app.cell
-def _(bots, bounds, look, scope, span):
-    _since = look.period(bounds, span.value).since
+def _(bots, bounds, charts, scope, span):
+    _since = charts.period(bounds, span.value).since
     filters = {"since": _since, "scope": scope.value, "until": bounds.until, "bots": bots.value}
     # GitHub does not tell when a thread was resolved; on either forge nothing is open on what was merged or closed
     REVIEWS = """
@@ -66,7 +66,7 @@ def _(bots, bounds, look, scope, span):
     )
     """
     WAS_OPEN = "settled_at IS NULL OR settled_at >= opened_at"  # not said on what was closed already
-    numbers = look.ask(f"""{REVIEWS}
+    numbers = charts.ask(f"""{REVIEWS}
     SELECT
         count(*) AS "review threads", (SELECT count(*) FROM notes) AS "notes on diffs",
         count(waiting_on) AS "still open",
@@ -78,66 +78,68 @@ def _(bots, bounds, look, scope, span):
 
 
 @app.cell
-def _(look, numbers):
-    times = {f"half are {name} in": look.length(numbers[name]) for name in ("answered", "settled")}
+def _(charts, numbers):
+    times = {f"half are {name} in": charts.length(numbers[name]) for name in ("answered", "settled")}
     counts = {name: numbers[name] for name in ("review threads", "notes on diffs", "still open")}
-    look.numbers("reviews", {**counts, **times}, "Widen the filters.")
+    charts.numbers("reviews", {**counts, **times}, "Widen the filters.")
     return
 
 
 @app.cell
-def _(REVIEWS, filters, look, mo, numbers):
+def _(REVIEWS, filters, charts, mo, numbers):
     mo.stop(not numbers["review threads"])
     RANKED = """
     SELECT {0} AS name, source, count(*) AS n, count(DISTINCT author) AS people, count(DISTINCT thread_id) AS threads
     FROM notes GROUP BY name, source ORDER BY n DESC, name LIMIT 12
     """
-    files = look.ask(REVIEWS + RANKED.format("path"), **filters)
-    folders = look.ask(REVIEWS + RANKED.format("coalesce(nullif(parse_dirpath(path), ''), '.')"), **filters)
+    files = charts.ask(REVIEWS + RANKED.format("path"), **filters)
+    folders = charts.ask(REVIEWS + RANKED.format("coalesce(nullif(parse_dirpath(path), ''), '.')"), **filters)
     about = {"words": "notes on their diffs", "also": ("people", "threads")}
-    look.beside(look.ranked(folders, "name", "Directories", **about), look.ranked(files, "name", "Files", **about))
+    charts.beside(
+        charts.ranked(folders, "name", "Directories", **about), charts.ranked(files, "name", "Files", **about)
+    )
     return files, folders
 
 
 @app.cell
-def _(REVIEWS, WAS_OPEN, filters, look, mo, numbers):
+def _(REVIEWS, WAS_OPEN, filters, charts, mo, numbers):
     mo.stop(not numbers["review threads"])
 
     def lengths(until, where="true"):
-        return look.ask(f"""{REVIEWS}
-        SELECT {look.length_of(f"epoch({until}) - epoch(opened_at)")} AS length, source, count(*) AS n
+        return charts.ask(f"""{REVIEWS}
+        SELECT {charts.length_of(f"epoch({until}) - epoch(opened_at)")} AS length, source, count(*) AS n
         FROM threads WHERE {where} GROUP BY ALL
         """, **filters)  # fmt: skip
 
     answered, settled = lengths("answered_at"), lengths("settled_at", WAS_OPEN)
-    first = look.spread(answered, "Until the first answer", "share of each forge's review threads")
+    first = charts.spread(answered, "Until the first answer", "share of each forge's review threads")
     words = "resolved (GitLab tells when), or the change merged or closed"
-    look.beside(first, look.spread(settled, "Until it was settled", words))
+    charts.beside(first, charts.spread(settled, "Until it was settled", words))
     return answered, settled
 
 
 @app.cell
-def _(REVIEWS, filters, look, mo, numbers):
+def _(REVIEWS, filters, charts, mo, numbers):
     mo.stop(not numbers["review threads"])
-    ages = look.ask(f"""{REVIEWS}
-    SELECT {look.length_of("epoch($until) - epoch(last_at)")} AS length, source, count(*) AS n
+    ages = charts.ask(f"""{REVIEWS}
+    SELECT {charts.length_of("epoch($until) - epoch(last_at)")} AS length, source, count(*) AS n
     FROM threads WHERE waiting_on IS NOT NULL GROUP BY ALL
     """, **filters)  # fmt: skip
-    oldest = look.ask(f"""{REVIEWS}
+    oldest = charts.ask(f"""{REVIEWS}
     SELECT last_at AS since, waiting_on AS "whose turn",
         source, scope_name, parent_number, title, opening_words, last_words AS "said last", url
     FROM threads WHERE waiting_on IS NOT NULL ORDER BY last_at LIMIT 7
     """, **filters)  # fmt: skip
-    age = look.spread(ages, "Unresolved, by age", "share of each forge's open threads, since the last word")
-    longest = look.table("Open longest", look.discussions(oldest), "discussion", "Nothing is open.")
-    look.beside(age if ages else "", longest)
+    age = charts.spread(ages, "Unresolved, by age", "share of each forge's open threads, since the last word")
+    longest = charts.table("Open longest", charts.discussions(oldest), "discussion", "Nothing is open.")
+    charts.beside(age if ages else "", longest)
     return ages, oldest
 
 
 @app.cell
-def _(REVIEWS, filters, look, mo, numbers):
+def _(REVIEWS, filters, charts, mo, numbers):
     mo.stop(not numbers["review threads"])
-    load = look.ask(f"""{REVIEWS}
+    load = charts.ask(f"""{REVIEWS}
     SELECT said.author AS person, said.source, count(*) AS n, count(DISTINCT said.parent_key) AS changes
     FROM feedback.comments AS said
     INNER JOIN feedback.parents AS parent ON parent.parent_key = said.parent_key AND parent.author <> said.author
@@ -145,7 +147,7 @@ def _(REVIEWS, filters, look, mo, numbers):
         AND said.parent_kind <> 'issue' AND NOT said.is_system
     GROUP BY said.author, said.source ORDER BY sum(count(*)) OVER (PARTITION BY said.author) DESC, person LIMIT 16
     """, **filters)  # fmt: skip
-    look.ranked(load, "person", "Who reviews", "what each person said on the changes of others", ("changes",))
+    charts.ranked(load, "person", "Who reviews", "what each person said on the changes of others", ("changes",))
     return (load,)
 
 

@@ -9,37 +9,37 @@ from typing import Any
 
 import click
 
-__all__ = ["Lazy", "Told", "main"]
+__all__ = ["JsonErrors", "Lazy", "main"]
 
 COMMANDS = {
     "sync": "pipelines.run:main",
-    "list": "pipelines.ask.listing:listing",
-    "show": "pipelines.ask.show:show",
-    "open": "pipelines.ask.show:open_",
-    "count": "pipelines.ask.count:count",
-    "search": "pipelines.ask.search:search",
-    "status": "pipelines.ask.status:status",
-    "quarantine": "pipelines.ask.quarantine:quarantine",
-    "ack": "pipelines.ask.ack:ack",
-    "reply": "pipelines.ask.reply:reply",
-    "watch": "pipelines.ask.follow:watch",
-    "unwatch": "pipelines.ask.follow:unwatch",
-    "resume": "pipelines.ask.follow:resume",
-    "link": "pipelines.ask.follow:link",
-    "unlink": "pipelines.ask.follow:unlink",
-    "reset": "pipelines.reset:reset",
-    "move": "pipelines.move:move",
-    "index": "pipelines.ask.index:index",
-    "verify": "pipelines.ask.verify:verify",
-    "sql": "pipelines.ask.sql:sql",
-    "schema": "pipelines.ask.schema:schema",
-    "commands": "pipelines.ask.commands:commands",
-    "completion": "pipelines.ask.commands:completion",
+    "list": "pipelines.ask.commands.listing:listing",
+    "show": "pipelines.ask.commands.show:show",
+    "open": "pipelines.ask.commands.show:open_",
+    "count": "pipelines.ask.commands.count:count",
+    "search": "pipelines.ask.commands.search:search",
+    "status": "pipelines.ask.commands.status:status",
+    "quarantine": "pipelines.ask.commands.decide.quarantine:quarantine",
+    "ack": "pipelines.ask.commands.decide.ack:ack",
+    "reply": "pipelines.ask.commands.decide.reply:reply",
+    "watch": "pipelines.ask.commands.decide.follow:watch",
+    "unwatch": "pipelines.ask.commands.decide.follow:unwatch",
+    "resume": "pipelines.ask.commands.decide.follow:resume",
+    "link": "pipelines.ask.commands.decide.follow:link",
+    "unlink": "pipelines.ask.commands.decide.follow:unlink",
+    "reset": "pipelines.sync.reset:reset",
+    "move": "pipelines.warehouse.move:move",
+    "index": "pipelines.ask.commands.index:index",
+    "verify": "pipelines.ask.commands.verify:verify",
+    "sql": "pipelines.ask.commands.sql:sql",
+    "schema": "pipelines.ask.commands.schema:schema",
+    "commands": "pipelines.ask.commands.commands:commands",
+    "completion": "pipelines.ask.commands.commands:completion",
 }
 USAGE = 2
 
 
-class Told(click.Command):
+class JsonErrors(click.Command):
     """As click does it; but a program that asked for JSON is told in JSON also what it typed wrong."""
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> Any:
@@ -49,7 +49,7 @@ class Told(click.Command):
         try:
             code = super().main(given, *more, **{**options, "standalone_mode": False})
         except click.ClickException as error:
-            from pipelines.screen import envelope
+            from pipelines.sync.output.summary import envelope
 
             envelope(False, None, {"code": "USAGE", "message": error.format_message(), "exit_code": USAGE})
             code = USAGE
@@ -58,7 +58,7 @@ class Told(click.Command):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-class Lazy(Told, click.Group):
+class Lazy(JsonErrors, click.Group):
     """Commands by name and address; help comes in the order of the table."""
 
     def list_commands(self, context: click.Context) -> list[str]:

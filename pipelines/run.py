@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines.ask.times import period
-from pipelines.cli import Told
-from pipelines.destinations.errors import Unavailable
-from pipelines.progress import Plain, progress
-from pipelines.screen import Beside, summary
+from pipelines.ask.query.times import period
+from pipelines.cli import JsonErrors
 from pipelines.settings import EarshotConfig, configured, known_sources, load
-from pipelines.warehouse import Home, LandingError, Locked
-from pipelines.whereabouts import home_of, real
-from sources.config import ConfigError, Settings
+from pipelines.sync.output.progress import Plain, progress
+from pipelines.sync.output.summary import Beside, summary
+from pipelines.warehouse.configured import home_of, real
+from pipelines.warehouse.data_dir import DataDir, LandingError, Locked
+from pipelines.warehouse.errors import Unavailable
+from sources.core.config import ConfigError, Settings
 
 if TYPE_CHECKING:
-    from pipelines.sync import Options
+    from pipelines.sync.run import Options
 
 __all__ = ["main"]
 
@@ -86,7 +86,7 @@ class Asked:
 NUMBER = click.IntRange(min=1)
 
 
-@click.command(cls=Told, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=JsonErrors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("sources", nargs=-1)
 @click.option("--demo", is_flag=True, help="Read the demo world: no network, no tokens. Keeps its data in <data>/demo.")
 @click.option("--full", is_flag=True, help="Forget all cursors and read everything again; rows are merged.")
@@ -154,10 +154,10 @@ def _failed(error: Exception, screen: Plain) -> int:
 
 async def _named(asked: Asked, screen: Plain) -> int:
     """Only the named issues, merge requests and pull requests."""
-    from pipelines.choice import names_of, target_place, targets
-    from pipelines.surgery import Cancelled, Order
-    from pipelines.surgical import operate
-    from pipelines.surgical_screen import plan, show
+    from pipelines.sync.targets.choice import names_of, target_place, targets
+    from pipelines.sync.targets.outcomes import Cancelled, Order
+    from pipelines.sync.targets.output import plan, show
+    from pipelines.sync.targets.run import operate
 
     settings, config = load(Path.cwd())
     home = _home(settings, config, asked)
@@ -179,8 +179,8 @@ async def _named(asked: Asked, screen: Plain) -> int:
 
 async def _runs(asked: Asked, screen: Plain) -> int:
     """One run, or one after the other until told to stop."""
-    from pipelines.choice import names_of, narrowed, of_types
-    from pipelines.sync import sync
+    from pipelines.sync.run import sync
+    from pipelines.sync.targets.choice import names_of, narrowed, of_types
 
     settings, config = load(Path.cwd())
     home = _home(settings, config, asked)
@@ -191,7 +191,7 @@ async def _runs(asked: Asked, screen: Plain) -> int:
         if asked.type:
             connected = of_types(connected, asked.type)
         if asked.dry_run:
-            from pipelines.plan import plan
+            from pipelines.sync.dry_run import plan
 
             plan(home, [each.source for each in connected], _options(asked, config), as_json=asked.as_json)
             return 0
@@ -210,8 +210,8 @@ async def _runs(asked: Asked, screen: Plain) -> int:
         await asyncio.sleep(asked.every)
 
 
-def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: Home) -> list[Any]:
-    from pipelines.choice import owned, without_events
+def _connected(asked: Asked, settings: Settings, config: EarshotConfig, home: DataDir) -> list[Any]:
+    from pipelines.sync.targets.choice import owned, without_events
 
     if asked.demo:
         from pipelines.demo import demo_sources, next_run
@@ -238,8 +238,8 @@ def _options(asked: Asked, config: EarshotConfig) -> "Options":
 
 def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "Options":
     """What is configured, for a run."""
-    from pipelines.embedders import configured_embedder
-    from pipelines.sync import Options
+    from pipelines.search.embedders import configured_embedder
+    from pipelines.sync.run import Options
 
     return Options(
         sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours, authors=config.authors,
@@ -267,7 +267,7 @@ def _cancellable(run: Coroutine[object, object, int], screen: Plain) -> int:
     return asyncio.run(guarded())
 
 
-def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> Home:
+def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> DataDir:
     home = home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
     return home if asked.demo else real(home)
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from click import BadParameter
 
-from pipelines.ask.times import period
-from sources.config import (
+from pipelines.ask.query.times import period
+from sources.core.config import (
     ConfigError,
     Secret,
     Settings,
@@ -24,7 +24,7 @@ from sources.config import (
 )
 
 if TYPE_CHECKING:
-    from sources.record import Table
+    from sources.core.values import Table
 
 __all__ = [
     "SOURCES",
@@ -125,7 +125,7 @@ class HttpSource:
         return self._connect(self.source.answers.write_headers)
 
     def _connect(self, headers: Mapping[str, str]) -> AbstractAsyncContextManager[Any]:
-        from sources.http import connect
+        from sources.core.http.client import connect
 
         config = self.config
         return connect(
@@ -192,7 +192,9 @@ def known_sources(names: Iterable[str]) -> None:
 
 def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     """What every source lands, configured or not: models are built over all of them."""
-    from sources import bluesky_tables, github_tables, gitlab_tables
+    from sources.bluesky import tables as bluesky_tables
+    from sources.github import tables as github_tables
+    from sources.gitlab import tables as gitlab_tables
 
     return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES, "bluesky": bluesky_tables.TABLES}
 
@@ -210,15 +212,15 @@ def usual_token(
 
 def _source(name: str, settings: Settings) -> Any:
     if name == "github":
-        from sources.github import Github, GithubConfig
+        from sources.github.source import Github, GithubConfig
 
         told = usual_token(settings, name, "GITHUB_TOKEN", GithubConfig.api_url)
         return Github(section(told, f"sources.{name}", GithubConfig))
     if name == "gitlab":
-        from sources.gitlab import Gitlab, GitlabConfig
+        from sources.gitlab.source import Gitlab, GitlabConfig
 
         told = usual_token(settings, name, "GITLAB_TOKEN", GitlabConfig.api_url)
         return Gitlab(section(told, f"sources.{name}", GitlabConfig))
-    from sources.bluesky import Bluesky, BlueskyConfig
+    from sources.bluesky.source import Bluesky, BlueskyConfig
 
     return Bluesky(section(settings, f"sources.{name}", BlueskyConfig))

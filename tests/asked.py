@@ -13,11 +13,11 @@ import pendulum
 import pytest
 from click.testing import CliRunner
 
-from pipelines.ask import health, times
+from pipelines.ask.query import health, times
 from pipelines.cli import main
 from pipelines.demo import TEAM, demo_sources
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
+from pipelines.sync.run import Options, sync
+from pipelines.warehouse.data_dir import DataDir
 
 NOW = pendulum.datetime(2026, 11, 1, 12)  # of the story, when the demo's first run reads it
 REAL_NOW = times.now
@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass
 class Reader:
-    home: Home
+    home: DataDir
     width: int = 100
 
     def ask(self, *words: str, width: int | None = None, stdin: str | None = None, **environ: str) -> Asked:
@@ -64,14 +64,14 @@ def worlds() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    home = Home(tmp_path_factory.mktemp("demo"))
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> DataDir:
+    home = DataDir(tmp_path_factory.mktemp("demo"))
     asyncio.run(sync(home, demo_sources(0), Options(keep_payloads=False, team=TEAM)))
     return home
 
 
 @pytest.fixture
-def demo(demo_home: Home, monkeypatch: pytest.MonkeyPatch) -> Reader:
+def demo(demo_home: DataDir, monkeypatch: pytest.MonkeyPatch) -> Reader:
     """Everybody's: only to be looked at."""
     monkeypatch.setattr(times, "now", lambda: NOW)
     monkeypatch.setattr(times, "local_timezone", lambda: pendulum.UTC)
@@ -79,9 +79,9 @@ def demo(demo_home: Home, monkeypatch: pytest.MonkeyPatch) -> Reader:
 
 
 @pytest.fixture
-def own(demo_home: Home, tmp_path: Path, demo: Reader) -> Reader:
+def own(demo_home: DataDir, tmp_path: Path, demo: Reader) -> Reader:
     """A copy that a test may write to."""
-    home = Home(tmp_path / "own")
+    home = DataDir(tmp_path / "own")
     home.create()
     for file in (demo_home.published, demo_home.control):
         shutil.copy(file, home.path / file.name)

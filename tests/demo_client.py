@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pendulum
 
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.web import App
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.server.web import App
 
 NOW = pendulum.datetime(2025, 6, 2, 9, 30, 15, 700_000)
 TOKEN = {"authorization": "Bearer demo-token"}

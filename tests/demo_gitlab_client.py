@@ -4,8 +4,8 @@ from typing import Any
 
 import pendulum
 
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_state import Issuable, kind_of
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.state import Issuable, kind_of
 from tests.demo_client import get
 
 NOW = pendulum.datetime(2026, 1, 2, 3, 4, 5, 678_900)

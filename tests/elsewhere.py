@@ -6,10 +6,10 @@ from typing import Any
 
 import duckdb
 
-from pipelines.destinations.ducklake import DuckLake
-from pipelines.destinations.postgres import Postgres
-from pipelines.sharding import Shard
-from pipelines.warehouse import Home
+from pipelines.sync.shards import Shard
+from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.ducklake.destination import DuckLake
+from pipelines.warehouse.postgres.destination import Postgres
 from tests.servers import Cluster
 
 ENGINES = ("postgres", "ducklake")
@@ -19,20 +19,20 @@ COMPARED = ("feedback.events", "feedback.comments", "feedback.threads", "feedbac
 OWN_CLOCK = ("seen_at", "checked_at", "last_polled_at", "last_new_at")  # of the run, not of what was said
 
 
-def place(engine: str, server: Cluster, folder: Path, database: str = "", shard: Shard = Shard()) -> Home:
+def place(engine: str, server: Cluster, folder: Path, database: str = "", shard: Shard = Shard()) -> DataDir:
     address = server.address(database or server.database())
     where: Any = Postgres(address) if engine == "postgres" else DuckLake(address, f"{folder / 'lake'}/")
-    return Home(folder / f"data{shard.suffix}", where, shard)
+    return DataDir(folder / f"data{shard.suffix}", where, shard)
 
 
-def same_place(home: Home, shard: Shard) -> Home:
+def same_place(home: DataDir, shard: Shard) -> DataDir:
     """Another runner's: its own directory and connections, the same tables."""
     there = home.destination
     where: Any = Postgres(there.address) if isinstance(there, Postgres) else DuckLake(there.catalog, there.storage)  # type: ignore[attr-defined]
-    return Home(home.path.parent / f"data{shard.suffix}", where, shard)
+    return DataDir(home.path.parent / f"data{shard.suffix}", where, shard)
 
 
-def differences(ours: Home, theirs: Home, tables: tuple[str, ...] = COMPARED) -> dict[str, list[Any]]:
+def differences(ours: DataDir, theirs: DataDir, tables: tuple[str, ...] = COMPARED) -> dict[str, list[Any]]:
     """Rows that only one of them has, by table; instants are compared as instants, the run's own clock is not."""
     found: dict[str, list[Any]] = {}
     with duckdb.connect() as connection:

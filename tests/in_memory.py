@@ -18,15 +18,15 @@ from unittest.mock import patch
 import duckdb
 import pyarrow as pa
 
-from pipelines.destinations.embedded import Embedded
-from pipelines.landed import TYPES
-from pipelines.model_files import read_models
-from pipelines.pile import Pile
-from pipelines.report import Report
-from pipelines.surgery import Surgery
-from pipelines.warehouse import Home, as_dicts
-from sources.record import Json, Row, Table
-from sources.target import Target
+from pipelines.models.files import read_models
+from pipelines.models.landed_tables import TYPES
+from pipelines.sync.load.pile import Pile
+from pipelines.sync.output.report import Report
+from pipelines.sync.targets.outcomes import Surgery
+from pipelines.warehouse.data_dir import DataDir, as_dicts
+from pipelines.warehouse.embedded import Embedded
+from sources.core.targets import Target
+from sources.core.values import Json, Row, Table
 from tests.synced import Desk
 
 __all__ = ["InMemory", "InMemoryLanding", "in_memory", "let_go", "opened", "snapshot"]
@@ -50,36 +50,36 @@ class InMemory(Embedded):
     def __post_init__(self) -> None:
         MADE.append(self)
 
-    def is_there(self, home: Home) -> bool:
+    def is_there(self, home: DataDir) -> bool:
         return bool(self.loads)
 
-    def is_published(self, home: Home) -> bool:
+    def is_published(self, home: DataDir) -> bool:
         return bool(self.loads)
 
     @contextmanager
-    def looking(self, home: Home) -> Iterator[duckdb.DuckDBPyConnection]:
+    def looking(self, home: DataDir) -> Iterator[duckdb.DuckDBPyConnection]:
         with self.db.cursor() as connection:
             yield connection
 
-    def building(self, home: Home, config: Mapping[str, Any]) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+    def building(self, home: DataDir, config: Mapping[str, Any]) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         return self.looking(home)
 
-    def held_open(self, home: Home, config: Mapping[str, Any], settings: Iterable[str]) -> nullcontext[None]:
+    def held_open(self, home: DataDir, config: Mapping[str, Any], settings: Iterable[str]) -> nullcontext[None]:
         return nullcontext()
 
-    def published(self, home: Home) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+    def published(self, home: DataDir) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         return self.looking(home)
 
-    def checkpoint(self, home: Home, config: Mapping[str, Any]) -> None:
+    def checkpoint(self, home: DataDir, config: Mapping[str, Any]) -> None:
         """There is no file."""
 
-    def publish(self, home: Home) -> int:
+    def publish(self, home: DataDir) -> int:
         return 0
 
 
 @dataclass
 class InMemoryLanding:
-    """As `pipelines.landing.Landing`: one package of rows and cursors at a time, whole or not at all."""
+    """As `pipelines.sync.load.landing.Landing`: one package of rows and cursors at a time, whole or not at all."""
 
     source: str
     tables: tuple[Table, ...]
@@ -87,7 +87,7 @@ class InMemoryLanding:
     kept: None = None
 
     @classmethod
-    def open(cls, home: Home, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "InMemoryLanding":
+    def open(cls, home: DataDir, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "InMemoryLanding":
         assert isinstance(home.destination, InMemory)
         return cls(source, tables, home.destination)
 
@@ -195,7 +195,7 @@ def in_memory(desk: D, base: D | None = None) -> D:
     """The same desk over a warehouse in memory; from where `base` is, if that is given."""
     held = base.home.destination if base else None
     assert held is None or isinstance(held, InMemory)
-    home = Home(desk.home.path, InMemory() if held is None else snapshot(held))
+    home = DataDir(desk.home.path, InMemory() if held is None else snapshot(held))
     if base:
         shutil.copytree(base.home.path, home.path, dirs_exist_ok=True)  # ledger, payloads
     is_one = isinstance(desk, _Runs)
@@ -205,11 +205,11 @@ def in_memory(desk: D, base: D | None = None) -> D:
 
 class _Runs(Desk):
     def run(self, config: dict[str, Any] | None = None, **options: Any) -> Report:
-        with patch("pipelines.landing.Landing", InMemoryLanding):
+        with patch("pipelines.sync.load.landing.Landing", InMemoryLanding):
             return super().run(config, **{"docs": False, **options})
 
     def operate(self, place: str, *targets: Target, options: dict[str, Any] | None = None, **more: Any) -> Surgery:
-        with patch("pipelines.landing.Landing", InMemoryLanding):
+        with patch("pipelines.sync.load.landing.Landing", InMemoryLanding):
             return super().operate(place, *targets, options={"docs": False, **(options or {})}, **more)
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:

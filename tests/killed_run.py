@@ -1,6 +1,6 @@
 """`pipelines/run.py`, in a process that gets a signal before or after the Nth call of some function.
 
-python killed_run.py pipelines.warehouse:os.replace before 1 9 --sweep
+python killed_run.py pipelines.warehouse.data_dir:os.replace before 1 9 --sweep
 
 `module:path` names the function as that module sees it. In the environment, `CHUNK_ROWS` makes landings small, and
 `MAIN` names another command.
@@ -54,10 +54,10 @@ def arm(where: str, moment: str, call: int, signal: int) -> None:
 def main() -> None:
     where, moment, call, signal = sys.argv[1:5]
     if "CHUNK_ROWS" in os.environ:
-        import pipelines.sync
+        import pipelines.sync.run
 
-        smaller = functools.partial(pipelines.sync.Options, chunk_rows=int(os.environ["CHUNK_ROWS"]))
-        pipelines.sync.Options = smaller  # type: ignore[misc, assignment]
+        smaller = functools.partial(pipelines.sync.run.Options, chunk_rows=int(os.environ["CHUNK_ROWS"]))
+        pipelines.sync.run.Options = smaller  # type: ignore[misc, assignment]
     arm(where, moment, int(call), int(signal))
     module, _, command = os.environ.get("MAIN", "pipelines.run:main").partition(":")
     getattr(importlib.import_module(module), command)(sys.argv[5:])

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 from pendulum import DateTime
 
-from pipelines.demo.github_world import GitHubWorld
-from sources.config import Secret
-from sources.github import Github, GithubConfig
-from sources.http import connect
-from sources.reading import Batch, Reading, Source
+from pipelines.demo.github.world import GitHubWorld
+from sources.core.config import Secret
+from sources.core.http.client import connect
+from sources.core.reading import Batch, Reading, Source
+from sources.github.source import Github, GithubConfig
 
 Said = tuple[str, str, DateTime | None, str]  # kind, place or id, updated_at where there is one, words
 

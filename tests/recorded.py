@@ -14,10 +14,10 @@ from typing import Any
 
 import httpx
 
-from pipelines.demo.serve import serving
-from pipelines.demo.web import App
-from sources.http import Api, connect
-from sources.reading import Batch, Reading
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import App
+from sources.core.http.client import Api, connect
+from sources.core.reading import Batch, Reading
 
 __all__ = ["RECORDING", "Conversation", "asked_at", "configured", "converse", "same_headers"]
 

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 import pytest
 
-from pipelines.destinations.server import Address
+from pipelines.warehouse.postgres.server import Address
 
 PASSWORD = "s3cret/&wörd"  # nothing that an address could hold as it is
 MISSING = "Debian's package `postgresql` is not installed"

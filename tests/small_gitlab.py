@@ -5,8 +5,8 @@ from pathlib import Path
 import pendulum
 import pytest
 
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)

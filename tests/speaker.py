@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines.cli import main
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.serve import serving
-from pipelines.marks import tokens
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.serve import serving
+from pipelines.models.slash_commands import tokens
 from tests.story import KILLED_RUN, NOW, REPO, Ended, Project
 
 WRITE_TOKEN = "may-write-token"

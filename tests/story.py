@@ -22,11 +22,11 @@ import pendulum
 from click.testing import CliRunner
 
 from pipelines import run as run_module
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.serve import serving
-from pipelines.demo.web import Call
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import Call
 from tests.in_memory import INSTEAD_OF, InMemory, InMemoryLanding, opened
 from tests.memory import ever_said, exists
 
@@ -140,7 +140,7 @@ class Project:
         INSTEAD_OF[self.published] = memory
         with (
             patch("pipelines.run.home_of", lambda *a, **more: replace(found(*a, **more), destination=memory)),
-            patch("pipelines.landing.Landing", InMemoryLanding),
+            patch("pipelines.sync.load.landing.Landing", InMemoryLanding),
         ):
             yield
 

@@ -10,25 +10,25 @@ from typing import Any
 import duckdb
 import httpx
 
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_names import iso
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.report import Report
-from pipelines.surgery import Order, Surgery
-from pipelines.surgical import operate
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home, as_dicts
-from sources.bluesky import Bluesky, BlueskyConfig
-from sources.config import Secret
-from sources.github import Github
-from sources.gitlab import Gitlab, GitlabConfig
-from sources.http import connect
-from sources.record import text as clean
-from sources.target import Target
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.names import iso
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.sync.output.report import Report
+from pipelines.sync.run import Options, sync
+from pipelines.sync.targets.outcomes import Order, Surgery
+from pipelines.sync.targets.run import operate
+from pipelines.warehouse.data_dir import DataDir, as_dicts
+from sources.bluesky.source import Bluesky, BlueskyConfig
+from sources.core.config import Secret
+from sources.core.http.client import connect
+from sources.core.targets import Target
+from sources.core.values import text as clean
+from sources.github.source import Github
+from sources.gitlab.source import Gitlab, GitlabConfig
 from tests import memory
 
 
@@ -46,7 +46,7 @@ class Reached:
 class Desk:
     """A data directory, a world with its service, and runs between them."""
 
-    home: Home
+    home: DataDir
     world: Any
     app: Any
     source: Callable[..., Any]
@@ -99,7 +99,7 @@ def desk(path: Path, world: GitHubWorld, *repos: str) -> GitHubDesk:
         return Github(memory.settings(names, **config))
 
     return GitHubDesk(
-        Home(path), world, GitHubApp(world, public_url="http://api.test"), source, repos or ("lantern/lantern",)
+        DataDir(path), world, GitHubApp(world, public_url="http://api.test"), source, repos or ("lantern/lantern",)
     )
 
 
@@ -158,7 +158,7 @@ def gitlab_desk(path: Path, world: GitLabWorld, *projects: str) -> GitLabDesk:
         )
 
     app = GitLabApp(world, public_url="http://gitlab.test")
-    return GitLabDesk(Home(path), world, app, source, projects or ("lantern/console",))
+    return GitLabDesk(DataDir(path), world, app, source, projects or ("lantern/console",))
 
 
 @dataclass
@@ -191,4 +191,4 @@ def bluesky_desk(path: Path, world: BlueskyWorld, *actors: str) -> BlueskyDesk:
         settings = {"actors": list(names), "initial_lookback_hours": 24.0 * 3650, **config}
         return Bluesky(BlueskyConfig(api_url="http://bsky.test", **settings))
 
-    return BlueskyDesk(Home(path), world, BlueskyApp(world), source, actors)
+    return BlueskyDesk(DataDir(path), world, BlueskyApp(world), source, actors)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import observed
-from pipelines.demo.github_access import Secondary
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Bent, Dropped, Request, Response, html_page
+from pipelines.demo.github.api.access import Secondary
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Bent, Dropped, Request, Response, html_page
+from pipelines.replies import reply_seen
 from tests.speaker import TIMEOUT, WRITE_TOKEN, WRITER, Speaker, answers, speaking, spoken_world
 from tests.story import NOW, REPO
 
@@ -169,12 +169,12 @@ def only_the_first(speaker: Speaker) -> None:
 
 
 STEPS = [  # of one answer, in their order
-    ("pipelines.outbox:planned", "before"),
-    ("pipelines.outbox:planned", "after"),
-    ("sources.http:Api.send", "before"),
-    ("sources.github_answer:written", "before"),
-    ("pipelines.delivery:_proof", "before"),
-    ("pipelines.outbox:row_of", "before"),
+    ("pipelines.replies.outbox:planned", "before"),
+    ("pipelines.replies.outbox:planned", "after"),
+    ("sources.core.http.client:Api.send", "before"),
+    ("sources.github.reply:written", "before"),
+    ("pipelines.replies.delivery:_proof", "before"),
+    ("pipelines.replies.outbox:row_of", "before"),
 ]
 
 
@@ -237,7 +237,7 @@ def test_a_crowd_between(speaker: Speaker) -> None:
     repo = speaker.app.world.names[REPO]
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
     for n in range(250):
         repo.edit_comment(min(repo.comments.rows), f"edited {n}")
         repo.comment(1, "liu", f"{n}")
@@ -256,12 +256,12 @@ def test_a_crowd_and_no_answer_among_it(speaker: Speaker, monkeypatch: pytest.Mo
     """Killed before a byte was sent, and then a crowd: a run that read all, long after, rules it out; then it is said."""
     repo = speaker.app.world.names[REPO]
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
-    assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("sources.core.http.client:Api.send", *words).code == -signal.SIGKILL
     for n in range(250):
         repo.comment(1, "liu", f"{n}")
     assert speaker.quick().code == 0
     assert speaker.told(*words)["error"]["code"] == "UNDECIDED", "it might still be on its way when that run read"
-    monkeypatch.setattr(observed, "LONG", 0)
+    monkeypatch.setattr(reply_seen, "LONG", 0)
     assert speaker.quick("-p", REPO).code == 0
     assert speaker.told(*words)["error"]["code"] == "UNDECIDED", "only a run over everything rules it out"
     assert speaker.quick().code == 0
@@ -292,12 +292,12 @@ def test_a_run_hears_the_answer_while_it_is_looked_for(speaker: Speaker, monkeyp
     """The service shows a run what it does not yet show to us: what the run knows stands, also after we have looked."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
 
     async def in_vain(*_: object, **__: object) -> None:
         assert await asyncio.to_thread(speaker.run) and speaker.outbox()[1]["status"] == "observed"
 
-    monkeypatch.setattr("pipelines.delivery._Delivery._said_already", in_vain)
+    monkeypatch.setattr("pipelines.replies.delivery._Delivery._said_already", in_vain)
     assert speaker.told(*words)["data"]["status"] == "observed"
     assert sorted(answers(speaker)) == ["t", "t0"]
 
@@ -312,7 +312,7 @@ def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known
     with speaking(tmp_path, heard, world) as speaker:
         world.advance(years * 365 * 86400)
         words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
-        assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+        assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
         with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as control, control:
             if not is_known:
                 control.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")
@@ -436,7 +436,7 @@ def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
     """Killed between the POST and its answer, and nobody asks again: the run that reads it settles it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
     assert speaker.outbox()[1]["status"] == "planned"
     assert speaker.quick().code == 0
     assert speaker.outbox()[1]["status"] == "observed"
@@ -445,7 +445,7 @@ def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
 def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) -> None:
     """Not even in the right place: whoever guessed the token could keep us silent. `reply` asks whose token it is."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
-    assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("sources.core.http.client:Api.send", *words).code == -signal.SIGKILL
     for number in (1, 2):
         speaker.app.world.names[REPO].comment(number, "mallory", "<!-- earshot:t -->")
     speaker.app.world.advance(60)
@@ -469,8 +469,8 @@ def test_what_a_run_has_read_is_not_ruled_out(
     if is_known:
         assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0
         speaker.app.access.tokens[WRITE_TOKEN] = "another-bot"
-    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
-    monkeypatch.setattr(observed, "LONG", 0)
+    assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
+    monkeypatch.setattr(reply_seen, "LONG", 0)
     for _ in range(2):  # the second has nothing new to read
         assert speaker.quick().code == 0
     assert speaker.outbox()[-1]["status"] == "planned"
@@ -484,8 +484,8 @@ def test_what_no_run_reads_is_not_ruled_out(speaker: Speaker, monkeypatch: pytes
     """Of a repository in `pulls` a few pull requests are read: a run over everything hears nothing of its issues."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("pipelines.delivery:_proof", *words).code == -signal.SIGKILL
-    monkeypatch.setattr(observed, "LONG", 0)
+    assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
+    monkeypatch.setattr(reply_seen, "LONG", 0)
     speaker.github = {f'pulls."{REPO}"': [2]}
     assert speaker.quick().code == 0 and {row["status"] for row in speaker.outbox()} == {"observed", "planned"}
     assert speaker.say(*words).code == 0 and sorted(answers(speaker)) == ["t", "t0"]
@@ -524,7 +524,7 @@ def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None
     """A stranger who pastes it is still heard; our answer is not taken for said because of it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
     assert speaker.say("reply", "--pr", "2", "--body", "First.", "--token", "t0").code == 0  # so that we are known
-    assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("sources.core.http.client:Api.send", *words).code == -signal.SIGKILL
     repo = speaker.app.world.names[REPO]
     repo.comment(1, "mallory", "Me too <!-- earshot:t -->")
     repo.comment(1, "mallory", "And this <!-- earshot:t0 -->")
@@ -541,7 +541,7 @@ def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None
 def test_status_tells_what_nobody_has_heard(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planned and posted ones beyond a while, and failed ones, by token; in Prometheus' numbers too."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
-    assert speaker.killed_saying("sources.http:Api.send", *words).code == -signal.SIGKILL
+    assert speaker.killed_saying("sources.core.http.client:Api.send", *words).code == -signal.SIGKILL
     speaker.app.switches.fault = lambda _: Response(422, {"message": "No"})
     assert speaker.say("reply", "--pr", "2", "--body", "No.", "--token", "u").code == 1
     assert "t on" not in speaker.say("status").out

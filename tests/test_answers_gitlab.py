@@ -10,17 +10,17 @@ from typing import Any
 import httpx
 import pytest
 
-from pipelines.delivery import Sent, deliver
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Bent, Request
-from pipelines.destinations.postgres import Postgres
-from pipelines.marks import said_key, tokens
-from pipelines.outbox import Letter, Refused
-from pipelines.warehouse import Home
-from sources.config import Secret
-from sources.gitlab import Gitlab, GitlabConfig
-from sources.http import connect
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Bent, Request
+from pipelines.models.slash_commands import said_key, tokens
+from pipelines.replies.delivery import Sent, deliver
+from pipelines.replies.outbox import Refused, Reply
+from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.postgres.destination import Postgres
+from sources.core.config import Secret
+from sources.core.http.client import connect
+from sources.gitlab.source import Gitlab, GitlabConfig
 from tests.elsewhere import place
 from tests.servers import Cluster
 from tests.story import NOW
@@ -54,12 +54,12 @@ class Table:
         return asyncio.run(self.delivered(self.desk.home, body, thread, kind, **more))
 
     async def delivered(
-        self, home: Home, body: str, thread: str | None = None, kind: str = "merge_request", **more: Any
+        self, home: DataDir, body: str, thread: str | None = None, kind: str = "merge_request", **more: Any
     ) -> Sent:
         config = GitlabConfig(
             api_url="http://gitlab.test", write_token=Secret("bot-token"), projects=["lantern/console"]
         )
-        letter = Letter(
+        letter = Reply(
             more.pop("token", "t"), "gitlab", str(self.project.id), "lantern/console",
             f"gitlab:{self.project.id}:{'!' if kind == 'merge_request' else '#'}1", kind, 1, body, thread, **more,
         )  # fmt: skip
@@ -185,7 +185,7 @@ def test_a_note_that_becomes_a_thread_says_nothing_new(table: Table) -> None:
 def test_two_machines_with_one_outbox(table: Table, server: Cluster, tmp_path: Path) -> None:
     """Each its own directory, one server: at the same moment the same token is said once, and both know of it."""
     first = place("postgres", server, tmp_path / "one")
-    second = Home(tmp_path / "two", Postgres(first.destination.address))  # type: ignore[attr-defined]
+    second = DataDir(tmp_path / "two", Postgres(first.destination.address))  # type: ignore[attr-defined]
     table.desk.app.switches.latency = 0.1
 
     async def both() -> list[Sent]:

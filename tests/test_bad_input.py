@@ -23,10 +23,10 @@ import orjson
 import pytest
 import stamina
 
-from pipelines.demo.github_access import Secondary, Window
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.serve import serving
-from pipelines.demo.web import App, Bent, Dropped, Request, Response, html_page
+from pipelines.demo.github.api.access import Secondary, Window
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import App, Bent, Dropped, Request, Response, html_page
 from tests.in_memory import InMemory, opened, snapshot
 from tests.story import NOW, REPO, TOKEN, Ended, Project, judge, served
 
@@ -301,10 +301,10 @@ def test_secondary_limit(
     project: Project, world: GitHubWorld, monkeypatch: pytest.MonkeyPatch, status: int, retry_after: int | None
 ) -> None:
     """A secondary limit stops all workers for as long as it says, or for a minute if it says nothing."""
-    import sources.limits
+    import sources.core.http.limits
 
-    assert sources.limits.UNTOLD_WAIT >= 60
-    monkeypatch.setattr(sources.limits, "UNTOLD_WAIT", 1.0)
+    assert sources.core.http.limits.UNTOLD_WAIT >= 60
+    monkeypatch.setattr(sources.core.http.limits, "UNTOLD_WAIT", 1.0)
     project.app.access.secondary = Secondary(status, retry_after, times=1)
     moments: list[float] = []
     project.app.switches.before = lambda _: moments.append(time.monotonic())
@@ -430,8 +430,8 @@ WRONG_SHAPES: dict[str, Any] = {
 
 def test_what_stays_wrong_fails_its_scope(crowd: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """An answer that is none never looks like an empty list: the surface fails by name, the rest lands, nothing is lost."""
-    monkeypatch.setattr("sources.http.MAX_BYTES", BOUND)
-    monkeypatch.setattr("sources.given_up.AFTER", 100)  # each is asked, whatever the others answered
+    monkeypatch.setattr("sources.core.http.client.MAX_BYTES", BOUND)
+    monkeypatch.setattr("sources.core.http.given_up.AFTER", 100)  # each is asked, whatever the others answered
     wrong = dict(zip(CROWD, WRONG_SHAPES, strict=False))
     assert len(wrong) == len(WRONG_SHAPES) < len(CROWD)
 
@@ -709,7 +709,7 @@ def test_quarantine_counts_runs_not_landings(fresh: Project, world: GitHubWorld)
     """The wait for the next try doubles with every run that tried, however many chunks that run landed."""
     world.fill(world.repos[1001], pulls=10, comments=200, review_comments=50)
     changed_rows(fresh, REPO + SPOILS[0][1], lambda row: row.update(SPOILS[0][2]))
-    ended = fresh.killed_at("pipelines.ledger:Ledger.finish", moment="after", CHUNK_ROWS="40")
+    ended = fresh.killed_at("pipelines.state.ledger:Ledger.finish", moment="after", CHUNK_ROWS="40")
     assert "quarantined" in ended.err
     attempts = {n for _, n in quarantine(fresh)}
     assert attempts == {1}

@@ -7,15 +7,15 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_access import Throttled
-from pipelines.demo.bluesky_names import dumps
-from pipelines.demo.bluesky_records import video
-from pipelines.demo.bluesky_state import Card, Image
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.web import Response, html_page
-from pipelines.reset import Unknown, forget
-from sources.bluesky import BlueskyConfig
-from sources.config import ConfigError
+from pipelines.demo.bluesky.api.access import Throttled
+from pipelines.demo.bluesky.names import dumps
+from pipelines.demo.bluesky.records import video
+from pipelines.demo.bluesky.state import Card, Image
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.server.web import Response, html_page
+from pipelines.sync.reset import Unknown, forget
+from sources.bluesky.source import BlueskyConfig
+from sources.core.config import ConfigError
 from tests.asked import Reader
 from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, bluesky_desk
@@ -485,7 +485,7 @@ def test_a_label_that_comes_just_when_tables_are_given_another_shape_is_kept(
     post = world.post(MAYA, "public")
     desk.run()
     world.label(post, "spam")
-    monkeypatch.setattr("pipelines.landing._is_shaped", lambda *_: False)
+    monkeypatch.setattr("pipelines.sync.load.landing._is_shaped", lambda *_: False)
     desk.run()
     assert desk.sql("SELECT labels FROM bluesky.post_states WHERE uri = ?", post.uri) == [('["spam"]',)]
 

@@ -6,9 +6,9 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_state import Account
-from pipelines.demo.bluesky_world import BlueskyWorld
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.state import Account
+from pipelines.demo.bluesky.world import BlueskyWorld
 from tests.memory import Memory
 from tests.test_bluesky_feed import missed, poll, settings
 

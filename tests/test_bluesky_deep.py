@@ -7,9 +7,9 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_state import Post, Repost
-from pipelines.demo.bluesky_world import BlueskyWorld
-from sources.bluesky_deep import paired
+from pipelines.demo.bluesky.state import Post, Repost
+from pipelines.demo.bluesky.world import BlueskyWorld
+from sources.bluesky.deep import paired
 from tests.asked import Reader
 from tests.synced import BlueskyDesk, bluesky_desk
 

@@ -7,13 +7,13 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_names import claimed_milliseconds
-from pipelines.demo.bluesky_state import Account
-from pipelines.demo.bluesky_world import BlueskyWorld
-from sources.bluesky import Bluesky, BlueskyConfig
-from sources.bluesky_feed import goal_reached, wider
-from sources.bluesky_rows import normal, said_at
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.names import claimed_milliseconds
+from pipelines.demo.bluesky.state import Account
+from pipelines.demo.bluesky.world import BlueskyWorld
+from sources.bluesky.feed import goal_reached, wider
+from sources.bluesky.rows import normal, said_at
+from sources.bluesky.source import Bluesky, BlueskyConfig
 from tests.demo_client import get
 from tests.memory import Killed, Memory, read
 

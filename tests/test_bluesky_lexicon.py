@@ -7,13 +7,13 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_records import video
-from pipelines.demo.bluesky_rows import feed_item as shown
-from pipelines.demo.bluesky_state import Account, Card, Image
-from pipelines.demo.bluesky_world import BlueskyWorld
-from sources.bluesky_rows import feed_item, identity, item_rows, said_at, sight, standing
-from sources.record import Unreadable
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.api.rows import feed_item as shown
+from pipelines.demo.bluesky.records import video
+from pipelines.demo.bluesky.state import Account, Card, Image
+from pipelines.demo.bluesky.world import BlueskyWorld
+from sources.bluesky.rows import feed_item, identity, item_rows, said_at, sight, standing
+from sources.core.values import Unreadable
 from tests.bluesky_lexicon import wrong
 from tests.demo_client import get
 

@@ -7,10 +7,10 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_rows import feed_item as shown
-from pipelines.demo.bluesky_state import Account, Image, Post
-from pipelines.demo.bluesky_world import BlueskyWorld
-from sources.bluesky_rows import feed_item, item_rows
+from pipelines.demo.bluesky.api.rows import feed_item as shown
+from pipelines.demo.bluesky.state import Account, Image, Post
+from pipelines.demo.bluesky.world import BlueskyWorld
+from sources.bluesky.rows import feed_item, item_rows
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 

@@ -6,9 +6,9 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.web import Response
-from pipelines.ledger import Ledger
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.server.web import Response
+from pipelines.state.ledger import Ledger
 from tests.in_memory import in_memory
 from tests.synced import bluesky_desk
 

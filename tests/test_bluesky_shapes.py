@@ -6,7 +6,7 @@ from pathlib import Path
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_world import BlueskyWorld
+from pipelines.demo.bluesky.world import BlueskyWorld
 from tests.asked import Reader
 from tests.synced import BlueskyDesk, bluesky_desk
 from tests.test_bluesky_lexicon import speak

@@ -9,9 +9,9 @@ from pathlib import Path
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_state import Card
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.web import Response
+from pipelines.demo.bluesky.state import Card
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.server.web import Response
 from tests.asked import Reader
 from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, bluesky_desk

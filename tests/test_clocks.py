@@ -7,24 +7,24 @@ from pathlib import Path
 import pendulum
 import pytest
 
-from pipelines import control, past
-from pipelines.chunks import Chunk
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.landing import Landing
-from pipelines.ledger import Ledger
-from pipelines.making import Options
-from pipelines.observed import rule_out
-from pipelines.pile import Pile
-from pipelines.quarantine import Quarantine
-from pipelines.roster import report_for_work, reports
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.replies.reply_seen import rule_out
+from pipelines.search.chunks import Chunk
+from pipelines.search.vectors import opened_vectors
 from pipelines.settings import landed_tables
-from pipelines.vectors import opened_vectors
-from pipelines.warehouse import Home
-from sources.bluesky import deep_due
-from sources.bluesky_accounts import Account
-from sources.reading import Batch, Quarantined
+from pipelines.state import decisions, ledger_history
+from pipelines.state.ledger import Ledger
+from pipelines.state.quarantine import Quarantine
+from pipelines.state.runners import report_for_work, reports
+from pipelines.sync.after_load import Options
+from pipelines.sync.load.landing import Landing
+from pipelines.sync.load.pile import Pile
+from pipelines.warehouse.data_dir import DataDir
+from sources.bluesky.accounts import Account
+from sources.bluesky.source import deep_due
+from sources.core.reading import Batch, Quarantined
 from tests.small_gitlab import NOW, gitlab, project, world
 from tests.speaker import Speaker, answers
 from tests.synced import Desk, GitLabDesk, bluesky_desk
@@ -102,14 +102,14 @@ def test_folding_goes_on_too(tmp_path: Path) -> None:
     with Ledger.open(tmp_path / "control.sqlite") as ledger:
         ran(ledger, days_ago=40, new=0)
         with in_the_future():
-            past.fold(ledger)
+            ledger_history.fold(ledger)
         ran(ledger, days_ago=39, new=0)
         ran(ledger, days_ago=38, new=0)
-        past.fold(ledger)
+        ledger_history.fold(ledger)
         assert len(told(ledger, "SELECT 1 FROM runs")) == 1
-        folded = ledger.fact(past.FOLDED)
-        past.fold(ledger)
-        assert ledger.fact(past.FOLDED) == folded, "once a day"
+        folded = ledger.fact(ledger_history.FOLDED)
+        ledger_history.fold(ledger)
+        assert ledger.fact(ledger_history.FOLDED) == folded, "once a day"
 
 
 def test_a_run_that_died_in_the_future_is_dead(tmp_path: Path) -> None:
@@ -152,16 +152,16 @@ def test_an_answer_tried_in_the_future_is_looked_for_as_far_back_as_can_be(speak
     """Its time tells nothing: what was said before then is not all later than that. And a run can rule it out."""
     reply = ("reply", "--pr", "2", "--body", "Thank you!", "--token", "thanks-1")
     assert speaker.say(*reply).code == 0
-    with control.writing(Home(speaker.data)) as outbox:
+    with decisions.writing(DataDir(speaker.data)) as outbox:
         tried = "planned_at = ?1, attempted_at = ?1, unsure_from = ?1, is_unsure = 1, is_over = 1, status = 'planned'"
         outbox.rows(f"UPDATE answers SET {tried}", [FUTURE.to_iso8601_string()])
     assert speaker.say(*reply).code == 0
     assert answers(speaker) == ["thanks-1"]
-    with control.writing(Home(speaker.data)) as outbox:
+    with decisions.writing(DataDir(speaker.data)) as outbox:
         outbox.rows(f"UPDATE answers SET {tried}, token = 'thanks-2'", [FUTURE.to_iso8601_string()])
     began = pendulum.now("UTC")
     for later, is_unsure in ((0, 1), (400, 0)):
-        rule_out(Home(speaker.data), {"github": {"1001"}}, began.add(seconds=later).to_iso8601_string())
+        rule_out(DataDir(speaker.data), {"github": {"1001"}}, began.add(seconds=later).to_iso8601_string())
         assert [row["is_unsure"] for row in speaker.outbox()] == [is_unsure]
 
 
@@ -169,11 +169,11 @@ def test_a_runner_from_the_future_hides_nobody(tmp_path: Path, gitlab: GitLabDes
     """Of how many shards there are the last word counts, not the one with the latest date."""
     home = gitlab.home
     with Ledger.open(home.control) as ledger:
-        with home.destination.control(home, writes=True) as control:
-            assert control is not None
-            report_for_work(control, "1/4", FUTURE.to_iso8601_string(), ledger.connection)
-        with home.destination.control(home, writes=True) as control:
-            assert control is not None
-            report_for_work(control, "1/1", pendulum.now("UTC").to_iso8601_string(), ledger.connection)
-            found = reports(control)
+        with home.destination.control(home, writes=True) as decisions:
+            assert decisions is not None
+            report_for_work(decisions, "1/4", FUTURE.to_iso8601_string(), ledger.connection)
+        with home.destination.control(home, writes=True) as decisions:
+            assert decisions is not None
+            report_for_work(decisions, "1/1", pendulum.now("UTC").to_iso8601_string(), ledger.connection)
+            found = reports(decisions)
     assert found is not None and found["last_finished"] is not None

@@ -7,14 +7,14 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_records import video
-from pipelines.demo.bluesky_state import Card, Image
-from pipelines.demo.bluesky_world import BlueskyWorld
-from sources.bluesky import BlueskyConfig, feed
-from sources.bluesky_accounts import Account, resolve
-from sources.bluesky_deep import keeper, records_since
-from sources.bluesky_settle import shown
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.records import video
+from pipelines.demo.bluesky.state import Card, Image
+from pipelines.demo.bluesky.world import BlueskyWorld
+from sources.bluesky.accounts import Account, resolve
+from sources.bluesky.deep import keeper, records_since
+from sources.bluesky.recheck import shown
+from sources.bluesky.source import BlueskyConfig, feed
 from tests.recorded import RECORDING, Conversation, asked_at, configured, converse
 
 LIVE, DIRECTORY = "https://public.api.bsky.app", "https://plc.directory"

@@ -12,17 +12,17 @@ import httpx
 import pendulum
 import pytest
 
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.serve import serving
-from sources.answering import Address, Look, Said
-from sources.config import Secret
-from sources.github import Github, GithubConfig
-from sources.github_settle import retry
-from sources.http import connect
-from sources.reading import Batch, Reading, Unread
-from sources.record import json_text
-from sources.target import Target
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.serve import serving
+from sources.core.config import Secret
+from sources.core.http.client import connect
+from sources.core.reading import Batch, Reading, Unread
+from sources.core.reply import Address, Look, PostedComment
+from sources.core.targets import Target
+from sources.core.values import json_text
+from sources.github.recheck import retry
+from sources.github.source import Github, GithubConfig
 from tests.memory import Memory
 
 LIVE = "https://api.github.com"
@@ -251,7 +251,7 @@ def test_an_answer_and_the_look_for_it(api_url: str, vcr: Any) -> None:
     issue = Address("1001", REPOSITORY, "issue", 1)
     since, sent = pendulum.datetime(2026, 3, 1, 12), list[httpx.Request]()
 
-    async def once() -> tuple[Said, Said, Look]:
+    async def once() -> tuple[PostedComment, PostedComment, Look]:
         async def note(request: httpx.Request) -> None:
             sent.append(request)
 

@@ -10,16 +10,16 @@ import pendulum
 import pytest
 import yaml
 
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_state import ExternalIssue, FileDiff, Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from sources.answering import Address
-from sources.config import Secret
-from sources.gitlab import Gitlab, GitlabConfig, listed
-from sources.gitlab_threads import due_of, reviewers
-from sources.place import Place
-from sources.reading import Batch
-from sources.target import Fetched, Target
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.state import ExternalIssue, FileDiff, Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from sources.core.config import Secret
+from sources.core.reading import Batch
+from sources.core.reply import Address
+from sources.core.scope import Scope
+from sources.core.targets import Fetched, Target
+from sources.gitlab.source import Gitlab, GitlabConfig, listed
+from sources.gitlab.threads import due_of, reviewers
 from tests.gitlab_entities import wrong
 from tests.recorded import RECORDING, Conversation, asked_at, configured, converse
 
@@ -82,7 +82,7 @@ def vcr_config(url: str) -> dict[str, Any]:
 class Talk:
     """The source as a run uses it, at one project."""
 
-    def __init__(self, held: Conversation, source: Gitlab, place: Place) -> None:
+    def __init__(self, held: Conversation, source: Gitlab, place: Scope) -> None:
         self.held, self.source, self.place = held, source, place
 
     async def keep(self, batches: AsyncIterator[Batch]) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.index import Index
-from sources import bluesky_rows
-from sources.bluesky_accounts import Account
+from pipelines.search.index import Index
+from sources.bluesky import rows
+from sources.bluesky.accounts import Account
 from tests.test_documents import gitlab, project, world
 
 __all__ = ["gitlab", "project", "world"]
@@ -18,7 +18,7 @@ __all__ = ["gitlab", "project", "world"]
 def test_reading_looks_for_no_library_in_vain() -> None:
     """httpcore asks for sniffio with every lock it makes; httpx loads its own command line if it can."""
     code = (
-        "import sys, sources.http, httpcore._synchronization as s\n"
+        "import sys, sources.core.http.client, httpcore._synchronization as s\n"
         "looked = []\n"
         "sys.meta_path.insert(0, type('Finder', (), {'find_spec': staticmethod(lambda name, *_: looked.append(name))}))\n"
         "assert s.current_async_library() == 'asyncio'\n"
@@ -33,8 +33,8 @@ def test_reading_looks_for_no_library_in_vain() -> None:
 def test_an_author_is_looked_at_once_a_feed(monkeypatch: pytest.MonkeyPatch) -> None:
     """And again when they call themselves something else."""
     seen = list[Any]()
-    real = bluesky_rows.identity
-    monkeypatch.setattr("sources.bluesky_accounts.identity", lambda author: seen.append(author) or real(author))
+    real = rows.identity
+    monkeypatch.setattr("sources.bluesky.accounts.identity", lambda author: seen.append(author) or real(author))
     account = Account("did:a", "a.example")
     for handle in ("a.example", "a.example", "b.example", "b.example"):
         account.meet({"did": "did:a", "handle": handle})

@@ -10,10 +10,10 @@ import pendulum
 import pytest
 from pendulum import DateTime
 
-from sources.cursor import BadCursor, Cursor, Found, follow, load
-from sources.http import Answer
-from sources.paging import Page, Sighting, Window
-from sources.record import Json
+from sources.core.cursor import BadCursor, Changes, Cursor, follow, load
+from sources.core.http.client import Answer
+from sources.core.paging import Identified, Page, Window
+from sources.core.values import Json
 
 START = pendulum.datetime(2026, 1, 1)
 OVERLAP = timedelta(seconds=120)
@@ -49,15 +49,15 @@ class Server:
         self.rows[id_] = (self.now if at is None else at, words)
 
 
-def sight(item: Json) -> Sighting:
-    return Sighting(item["id"], str(item["words"]), START.add(seconds=int(str(item["second"]))))
+def sight(item: Json) -> Identified:
+    return Identified(item["id"], str(item["words"]), START.add(seconds=int(str(item["second"]))))
 
 
-def run(server: Server, cursor: Cursor, **options: Any) -> tuple[list[tuple[Any, Any]], Cursor, list[Found]]:
+def run(server: Server, cursor: Cursor, **options: Any) -> tuple[list[tuple[Any, Any]], Cursor, list[Changes]]:
     """What one reading yields, and the cursor as it comes back from JSON."""
     server.asked.clear()
 
-    async def all_() -> list[Found]:
+    async def all_() -> list[Changes]:
         return [found async for found in follow(server.ask, sight, cursor, overlap=OVERLAP, **options)]
 
     found = asyncio.run(all_())

@@ -7,11 +7,11 @@ import httpx
 import pendulum
 import pytest
 
-from pipelines.demo import bluesky_records
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_names import cid_of, claimed_milliseconds, iso, tid
-from pipelines.demo.bluesky_state import Account, Card, Image, Post
-from pipelines.demo.bluesky_world import BlueskyWorld
+from pipelines.demo.bluesky import records
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.names import cid_of, claimed_milliseconds, iso, tid
+from pipelines.demo.bluesky.state import Account, Card, Image, Post
+from pipelines.demo.bluesky.world import BlueskyWorld
 from tests.demo_client import NOW, get
 
 FEED, POSTS = "/xrpc/app.bsky.feed.getAuthorFeed", "/xrpc/app.bsky.feed.getPosts"
@@ -219,7 +219,7 @@ def test_filters(app: BlueskyApp, world: BlueskyWorld, maya: Account, odile: Acc
     step()
     world.reply(maya, thread, "third", images=[Image("a cat")])
     step()
-    world.post(maya, "moving", embed=bluesky_records.video("a demo"))
+    world.post(maya, "moving", embed=records.video("a demo"))
 
     def by(kind: str, **query: Any) -> list[str]:
         return [text for page in pages(app, maya.did, filter=kind, **query) for text in texts(page)]
@@ -345,7 +345,7 @@ def test_facets_and_embeds(app: BlueskyApp, world: BlueskyWorld, maya: Account, 
 
 def test_truth_is_what_a_full_walk_finds(app: BlueskyApp, world: BlueskyWorld) -> None:
     """Items and cids, account by account, also after much has changed."""
-    from pipelines.demo.bluesky_fill import stir
+    from pipelines.demo.bluesky.fill import stir
 
     for account in world.fill(accounts=6, posts=30, days=20):
         world.advance(seconds=5)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from pipelines.demo.bluesky_access import Throttled
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_state import Account
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.serve import serving
-from pipelines.demo.web import html_page
+from pipelines.demo.bluesky.api.access import Throttled
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.state import Account
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import html_page
 from tests.demo_client import NOW, ROOT, get
 from tests.test_demo_bluesky import FEED, POSTS, PROFILE, PROFILES, RESOLVE, pages, refusal, said, texts
 

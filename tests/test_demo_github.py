@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo.github_access import Access
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Request
+from pipelines.demo.github.api.access import Access
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request
 from tests.demo_client import BASE, NOW, TOKEN, ask, get, ids, next_link, said, walk
 
 

@@ -5,12 +5,12 @@ import asyncio
 import httpx
 import pytest
 
-from pipelines.demo.github_access import Secondary
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.serve import serving
-from pipelines.demo.web import Bent, Dropped, Request, Response, Switches, html_page
+from pipelines.demo.github.api.access import Secondary
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import Bent, Dropped, Request, Response, Switches, html_page
 from tests.demo_client import BASE, NOW, ROOT, TOKEN, ask, get, ids, next_link, said, walk
 
 

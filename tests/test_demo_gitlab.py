@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import ExternalIssue, FileDiff, MergeRequest, Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.state import ExternalIssue, FileDiff, MergeRequest, Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Request
 from tests.demo_client import TOKEN, get, ids, next_link, walk
 from tests.demo_gitlab_client import MRS, NOW, PROJECT, discussions, one
 

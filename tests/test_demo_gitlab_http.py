@@ -6,12 +6,12 @@ from itertools import pairwise
 import httpx
 import pytest
 
-from pipelines.demo.gitlab_access import Throttled
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.serve import serving
-from pipelines.demo.web import Bent, Dropped, Request, Response, Switches, html_page
+from pipelines.demo.gitlab.api.access import Throttled
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import Bent, Dropped, Request, Response, Switches, html_page
 from tests.demo_client import ROOT, TOKEN, ask, get, ids, next_link, walk
 from tests.demo_gitlab_client import MRS, NOW, PROJECT
 

@@ -14,12 +14,12 @@ from click.testing import CliRunner
 
 from pipelines.cli import main as earshot
 from pipelines.demo import demo_sources, of_last_run
-from pipelines.demo.memory import remembered
-from pipelines.demo.story_clock import LAST_DAY
+from pipelines.demo.server.memory import remembered
+from pipelines.demo.story.clock import LAST_DAY
 from pipelines.run import main
 from pipelines.settings import EarshotConfig
-from pipelines.whereabouts import DEMO_RUN, home_of
-from sources.config import ConfigError
+from pipelines.warehouse.configured import DEMO_RUN, home_of
+from sources.core.config import ConfigError
 from tests.asked import Reader
 
 DATA = Path("data") / "demo"

@@ -6,13 +6,26 @@ from collections import Counter
 import pendulum
 import pytest
 
-from pipelines.demo import story_docs, story_lantern, story_news, story_small, story_tasks
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.story import BENCH, BOTS, DOCS, LANTERN, PEOPLE, START, STORY_END, Beat, Story, beats, demo_time
-from pipelines.demo.story_clock import STEP, days_later
-from pipelines.demo.story_script import Hunk, Thread, edit, issue, prose, say
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.story.clock import STEP, days_later
+from pipelines.demo.story.github import docs, lantern, small, tasks
+from pipelines.demo.story.github import news as story_news
+from pipelines.demo.story.github.script import Hunk, Thread, edit, issue, prose, say
+from pipelines.demo.story.github.story import (
+    BENCH,
+    BOTS,
+    DOCS,
+    LANTERN,
+    PEOPLE,
+    START,
+    STORY_END,
+    Beat,
+    Story,
+    beats,
+    demo_time,
+)
 
-THREADS = story_lantern.THREADS + story_docs.THREADS + story_small.THREADS + story_tasks.THREADS + story_news.LAST_DAY
+THREADS = lantern.THREADS + docs.THREADS + small.THREADS + tasks.THREADS + story_news.LAST_DAY
 
 
 def performed(*until: pendulum.DateTime) -> GitHubWorld:

@@ -6,15 +6,15 @@ from collections import Counter, defaultdict
 import pendulum
 import pytest
 
-from pipelines.demo import story_bluesky_autumn, story_bluesky_fair, story_bluesky_news, story_bluesky_summer
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.story_bluesky import ACTORS, START, STORY_END, Story, beats, demo_time
-from pipelines.demo.story_bluesky_cast import INES_BEFORE
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.story.bluesky import autumn, fair, news, summer
+from pipelines.demo.story.bluesky.cast import INES_BEFORE
+from pipelines.demo.story.bluesky.story import ACTORS, START, STORY_END, Story, beats, demo_time
 from tests.demo_client import get
 from tests.test_demo_bluesky import FEED, PROFILE
 
-TALKS = story_bluesky_summer.TALKS + story_bluesky_autumn.TALKS + story_bluesky_fair.TALKS
+TALKS = summer.TALKS + autumn.TALKS + fair.TALKS
 
 
 def performed(*until: pendulum.DateTime) -> BlueskyWorld:
@@ -45,7 +45,7 @@ def test_beats_come_in_time_order_and_span_the_ninety_days() -> None:
     written = [beat.at for talk in TALKS for beat in talk.beats()]
     assert STORY_END.subtract(days=2) < max(written) <= STORY_END
     assert min(written) < START.add(days=1)
-    assert all(beat.at > STORY_END for talk in story_bluesky_news.NEWS for beat in talk.beats())
+    assert all(beat.at > STORY_END for talk in news.NEWS for beat in talk.beats())
 
 
 def test_the_second_run_has_news_and_all_later_ones_are_quiet() -> None:

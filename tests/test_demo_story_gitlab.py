@@ -6,12 +6,15 @@ from collections import Counter
 import pendulum
 import pytest
 
-from pipelines.demo import story_gitlab_issues, story_gitlab_news, story_gitlab_reviews
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_state import Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.story import beats as github_beats
-from pipelines.demo.story_gitlab import (
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.state import Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.story.github.script import delay
+from pipelines.demo.story.github.story import beats as github_beats
+from pipelines.demo.story.gitlab import issues, reviews
+from pipelines.demo.story.gitlab import news as story_gitlab_news
+from pipelines.demo.story.gitlab.script import Patch, Topic, diff, issue, merge_request, reply, say, spots
+from pipelines.demo.story.gitlab.story import (
     BOTS,
     CHARTS,
     CONSOLE,
@@ -24,10 +27,8 @@ from pipelines.demo.story_gitlab import (
     beats,
     demo_time,
 )
-from pipelines.demo.story_gitlab_script import Patch, Topic, diff, issue, merge_request, reply, say, spots
-from pipelines.demo.story_script import delay
 
-TOPICS = story_gitlab_issues.TOPICS + story_gitlab_reviews.TOPICS + story_gitlab_news.LAST_DAY
+TOPICS = issues.TOPICS + reviews.TOPICS + story_gitlab_news.LAST_DAY
 
 
 def performed(*until: pendulum.DateTime) -> GitLabWorld:

@@ -13,25 +13,25 @@ import duckdb
 import pytest
 from click.testing import CliRunner, Result
 
-from pipelines import lifecycle
-from pipelines.ask.acks import acknowledge, acknowledged
+from pipelines.ask.query.acks import acknowledge, acknowledged
 from pipelines.cli import main
 from pipelines.demo import demo_sources
-from pipelines.destinations import ducklake
-from pipelines.destinations.postgres import Postgres
-from pipelines.move import NotEmpty, moved
-from pipelines.report import Report
 from pipelines.settings import EarshotConfig
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
-from sources.record import instant
+from pipelines.state import watched
+from pipelines.sync.output.report import Report
+from pipelines.sync.run import Options, sync
+from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.ducklake import destination
+from pipelines.warehouse.move import NotEmpty, moved
+from pipelines.warehouse.postgres.destination import Postgres
+from sources.core.values import instant
 from tests.elsewhere import ENGINES, differences, place
 from tests.servers import PASSWORD, Cluster
 
 pytestmark = pytest.mark.ci
 
 
-def run(home: Home, number: int, **options: Any) -> Report:
+def run(home: DataDir, number: int, **options: Any) -> Report:
     report = asyncio.run(sync(home, demo_sources(number), Options(**options)))
     assert report.exit_code == 0, (report.error, [source.problems for source in report.sources])
     return report
@@ -42,8 +42,8 @@ def costs(report: Report) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory) -> Home:
-    home = Home(tmp_path_factory.mktemp("embedded"))
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> DataDir:
+    home = DataDir(tmp_path_factory.mktemp("embedded"))
     for number in (0, 1):
         run(home, number)
     return home
@@ -57,10 +57,10 @@ def test_how_a_connection_is_to_be_secured_is_minded_by_all_drivers(
     address = replace(
         server.address(server.database()), query=(("sslrootcert", "it's mine \\"), ("sslmode", "require"))
     )
-    where: Any = ducklake.DuckLake(address, f"{tmp_path}/") if engine == "ducklake" else Postgres(address)
+    where: Any = destination.DuckLake(address, f"{tmp_path}/") if engine == "ducklake" else Postgres(address)
     with (
         pytest.raises(duckdb.IOException, match="does not support SSL, but SSL was required"),
-        where.published(Home(tmp_path / "data", where)),
+        where.published(DataDir(tmp_path / "data", where)),
     ):
         pass
 
@@ -73,7 +73,7 @@ def test_before_the_first_run_there_is_nothing_to_read(engine: str, server: Clus
 
 
 @pytest.fixture(scope="module")
-def events(embedded: Home) -> int:
+def events(embedded: DataDir) -> int:
     with embedded.destination.published(embedded) as connection:
         assert connection is not None
         ((found,),) = connection.execute("SELECT count(*) FROM feedback.events").fetchall()
@@ -81,7 +81,7 @@ def events(embedded: Home) -> int:
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def there(request: pytest.FixtureRequest, server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Home:
+def there(request: pytest.FixtureRequest, server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> DataDir:
     """After two runs."""
     home = place(request.param, server, tmp_path_factory.mktemp(request.param))
     first, second = run(home, 0), run(home, 1)
@@ -90,13 +90,13 @@ def there(request: pytest.FixtureRequest, server: Cluster, tmp_path_factory: pyt
 
 
 @pytest.fixture
-def ask(there: Home, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def ask(there: DataDir, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """`earshot …` on a machine that never ran anything, with one setting and the address."""
     where = there.destination
-    url = server.url((where.catalog if isinstance(where, ducklake.DuckLake) else where.address).database)  # type: ignore[attr-defined]
+    url = server.url((where.catalog if isinstance(where, destination.DuckLake) else where.address).database)  # type: ignore[attr-defined]
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("EARSHOT_DATA", str(tmp_path / "reader"))
-    monkeypatch.setenv("EARSHOT__DESTINATION", "ducklake" if isinstance(where, ducklake.DuckLake) else "postgres")
+    monkeypatch.setenv("EARSHOT__DESTINATION", "ducklake" if isinstance(where, destination.DuckLake) else "postgres")
     monkeypatch.setenv("DESTINATION__POSTGRES__CREDENTIALS", url)
     monkeypatch.setenv("DESTINATION__DUCKLAKE__CREDENTIALS__CATALOG", url)
     monkeypatch.setenv("DESTINATION__DUCKLAKE__CREDENTIALS__STORAGE", str(getattr(where, "storage", "")))
@@ -110,7 +110,7 @@ def ask(there: Home, server: Cluster, tmp_path: Path, monkeypatch: pytest.Monkey
     return asked
 
 
-def test_two_runs_leave_the_same_rows_as_on_duckdb(there: Home, embedded: Home) -> None:
+def test_two_runs_leave_the_same_rows_as_on_duckdb(there: DataDir, embedded: DataDir) -> None:
     """Events, comments, threads, diff notes and all else that readers see; a third run finds nothing to do."""
     assert differences(embedded, there) == {}
     third = run(there, 1)
@@ -141,7 +141,7 @@ def test_readers_ask_what_they_ask_of_a_file(ask: Any, events: int) -> None:
 
 def test_an_index_is_made_by_one_at_a_time(ask: Any, tmp_path: Path) -> None:
     """Two that made it anew wrote one file, and whoever was done first put the other's half in its place."""
-    with Home(tmp_path / "reader").lock_here():
+    with DataDir(tmp_path / "reader").lock_here():
         assert "another run holds" in ask("index", code=4).output
     assert json.loads(ask("index", "--json").stdout)["data"]["indexed"] > 100
 
@@ -153,7 +153,7 @@ def test_runs_there_are_those_of_the_ledger_that_goes_on(server: Cluster, tmp_pa
     home = place("postgres", server, tmp_path)
     for number in (0, 1):
         run(home, number)
-    other = Home(tmp_path / "elsewhere", home.destination)
+    other = DataDir(tmp_path / "elsewhere", home.destination)
     for _ in range(2):
         run(other, 1, sweep=True)
         with other.destination.looking(other) as there, sqlite3.connect(other.control) as ledger:
@@ -172,7 +172,7 @@ def test_what_lies_there_is_verified(ask: Any, monkeypatch: pytest.MonkeyPatch) 
     assert told["utterances"] > 200 and told["differences"] == []
 
 
-def test_every_event_once_to_every_consumer_wherever_it_asks_from(ask: Any, there: Home, events: int) -> None:
+def test_every_event_once_to_every_consumer_wherever_it_asks_from(ask: Any, there: DataDir, events: int) -> None:
     """Two machines acknowledge the same events at the same moment, in opposite order: each event is new to one."""
     rows = json.loads(ask("list", "events", "--limit", "40", "--json").stdout)["data"]
     keys = [row["event_key"] for row in rows]
@@ -186,8 +186,8 @@ def test_every_event_once_to_every_consumer_wherever_it_asks_from(ask: Any, ther
     assert len(left) == events - 40
 
 
-def test_notebooks_ask_there_too_and_notice_the_next_run(ask: Any, there: Home) -> None:
-    questions = pytest.importorskip("pipelines.look.questions", reason="earshot[notebooks] is not installed")
+def test_notebooks_ask_there_too_and_notice_the_next_run(ask: Any, there: DataDir) -> None:
+    questions = pytest.importorskip("pipelines.charts.questions", reason="earshot[notebooks] is not installed")
     before = questions.stamp()
     assert questions.ask("SELECT count(*) AS n FROM feedback.comments")[0]["n"] > 900
     run(there, 1)
@@ -195,13 +195,13 @@ def test_notebooks_ask_there_too_and_notice_the_next_run(ask: Any, there: Home) 
 
 
 def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
-    there: Home, embedded: Home, server: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    there: DataDir, embedded: DataDir, server: Cluster, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Rows, cursors and acknowledgements; what was seen stays first seen then. Twice is refused: pasts do not mix.
 
     It asks for what it would have asked for without the move, and warns of nothing; so does a shard on a new machine.
     """
-    ours, stayed = Home(tmp_path / "data"), Home(tmp_path / "stayed")
+    ours, stayed = DataDir(tmp_path / "data"), DataDir(tmp_path / "stayed")
     held = sum(run(ours, 0).new_events.values())
     shutil.copytree(ours.path, stayed.path)
     key = "SELECT min(event_key), min(seen_at) FROM feedback.events"
@@ -221,7 +221,7 @@ def test_a_file_moves_and_its_next_run_asks_for_the_news_alone(
     assert 0 < sum(report.new_events.values()) < 50
     assert costs(report) == costs(run(stayed, 1)) and not caplog.messages
     assert differences(embedded, target) == {}
-    elsewhere = run(Home(tmp_path / "machine", target.destination), 1)
+    elsewhere = run(DataDir(tmp_path / "machine", target.destination), 1)
     assert costs(elsewhere)["gitlab"] < 10 and not caplog.messages
     with pytest.raises(NotEmpty, match="holds a warehouse already"):
         moved(ours, target, EarshotConfig())
@@ -235,7 +235,7 @@ def test_a_file_of_an_earlier_version_moves_and_a_lost_server_is_told_in_one_lin
     database = server.database()
     monkeypatch.setenv("EARSHOT_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("DESTINATION__POSTGRES__CREDENTIALS", server.url(database))
-    run(Home(tmp_path / "data"), 0)
+    run(DataDir(tmp_path / "data"), 0)
     with duckdb.connect(str(tmp_path / "data" / "warehouse.duckdb")) as connection:
         connection.execute("DROP TABLE github.reviews")
 
@@ -254,24 +254,24 @@ def test_what_moves_is_minded_as_it_was(server: Cluster, tmp_path: Path) -> None
     """Whose words count, and what was blocked: till the next run everybody's counted, strangers' commands too. And that
     run has nothing to build.
     """
-    ours, authors = Home(tmp_path / "data"), ["maya"]
+    ours, authors = DataDir(tmp_path / "data"), ["maya"]
     run(ours, 0, authors=authors)
     with ours.destination.looking(ours) as connection:
         said = "SELECT parent_key FROM feedback.events WHERE is_actionable ORDER BY parent_key LIMIT 1"
         (blocked,) = connection.execute(said).fetchone() or ("",)
-    lifecycle.put(ours, blocked, "blocked")
+    watched.put(ours, blocked, "blocked")
     run(ours, 0, authors=authors)
-    target = Home(ours.path, place("postgres", server, tmp_path).destination)
+    target = DataDir(ours.path, place("postgres", server, tmp_path).destination)
     moved(ours, target, EarshotConfig(authors=authors))
     assert differences(ours, target, ("feedback.events", "feedback.documents")) == {}
     assert "models" not in run(target, 0, authors=authors).timings_ms
 
 
 def test_a_lake_is_compacted_after_so_many_changes(
-    there: Home, embedded: Home, monkeypatch: pytest.MonkeyPatch
+    there: DataDir, embedded: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Readers find the same rows in fewer files."""
-    if not isinstance(there.destination, ducklake.DuckLake):
+    if not isinstance(there.destination, destination.DuckLake):
         pytest.skip("only a lake has files")
     files = "SELECT file_count FROM ducklake_table_info('earshot') WHERE table_name = 'landings'"
     with there.destination.building(there, {}) as lake:
@@ -279,7 +279,7 @@ def test_a_lake_is_compacted_after_so_many_changes(
     for _ in range(3):
         with there.destination.building(there, {}) as lake:
             lake.execute("INSERT INTO ops.landings FROM range(5000)")
-    monkeypatch.setattr(ducklake, "SNAPSHOTS", 1)
+    monkeypatch.setattr(destination, "SNAPSHOTS", 1)
     with there.destination.looking(there) as lake:
         before = lake.execute(files).fetchone()
         there.destination.publish(there)

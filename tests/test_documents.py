@@ -9,12 +9,12 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import models
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.documents import document
-from pipelines.ledger import Ledger
-from pipelines.search import Hit, search
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.models import build
+from pipelines.search.documents import document
+from pipelines.search.query import Hit, search
+from pipelines.state.ledger import Ledger
 from tests.small_gitlab import gitlab, project, world
 from tests.synced import GitLabDesk
 from tests.test_models import NOW, TABLES, comment, empty, issue, put
@@ -36,8 +36,8 @@ def indexed(home: Any) -> list[Any]:
 
 
 def texts(connection: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    models.build(connection, TABLES, anew=False)
-    models.regenerate(connection, TABLES)
+    build.build(connection, TABLES, anew=False)
+    build.regenerate(connection, TABLES)
     return dict(connection.execute("SELECT document_key, body FROM feedback.documents").fetchall())
 
 
@@ -109,14 +109,14 @@ def test_regenerating_some_leaves_the_others_as_due_as_they_were(empty: duckdb.D
     for number in (1, 2):
         issue(empty, number)
         opener(empty, number, f"text {number}")
-    models.build(empty, TABLES, anew=False)
-    assert models.regenerate(empty, TABLES, ["github:7:2"]) == ["github:7:2"]
+    build.build(empty, TABLES, anew=False)
+    assert build.regenerate(empty, TABLES, ["github:7:2"]) == ["github:7:2"]
     assert empty.execute("SELECT document_key FROM feedback.documents").fetchall() == [("github:7:2",)]
     assert empty.execute("FROM ops.dirty_documents").fetchall() == [("github:7:1",)]
-    assert models.regenerate(empty, TABLES) == ["github:7:1"] and models.regenerate(empty, TABLES) == []
+    assert build.regenerate(empty, TABLES) == ["github:7:1"] and build.regenerate(empty, TABLES) == []
     whole = empty.execute("FROM feedback.documents ORDER BY ALL").fetchall()
-    models.build(empty, TABLES, anew=True)
-    models.regenerate(empty, TABLES)
+    build.build(empty, TABLES, anew=True)
+    build.regenerate(empty, TABLES)
     assert empty.execute("FROM feedback.documents ORDER BY ALL").fetchall() == whole
 
 
@@ -197,7 +197,7 @@ def test_an_update_that_is_broken_off_is_made_up_for(
     world.advance(seconds=61)
     project.comment(project.merge_requests[1], "maya", "the pangolin rolls")
     world.advance(seconds=300)
-    put_ = "pipelines.index.Index._put"
+    put_ = "pipelines.search.index.Index._put"
     monkeypatch.setattr(put_, _disk_full)
     report = gitlab.run()
     assert report.exit_code == 3 and "disk is full" in str(report.stage_problem) and indexed(gitlab.home) == before

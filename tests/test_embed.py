@@ -14,14 +14,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.chunks import LONGEST, MOST, chunks
-from pipelines.embed import Embedded, embed
-from pipelines.embedders import EmbedError, Ollama, OpenAi, configured_embedder
-from pipelines.index import opened
+from pipelines.search.chunks import LONGEST, MOST, chunks
+from pipelines.search.embed import Embedded, embed
+from pipelines.search.embedders import EmbedError, Ollama, OpenAi, configured_embedder
+from pipelines.search.index import opened
+from pipelines.search.vectors import opened_vectors
 from pipelines.settings import EmbedConfig
-from pipelines.vectors import opened_vectors
-from pipelines.warehouse import Home
-from sources.config import ConfigError, Secret
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.config import ConfigError, Secret
 from tests.synced import GitLabDesk
 from tests.test_documents import gitlab, project, world
 from tests.test_search import row
@@ -43,26 +43,26 @@ class Fake:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    put(Home(tmp_path), {"acme/api#1": "first words", "acme/api#2": "second words"})
-    return Home(tmp_path)
+def home(tmp_path: Path) -> DataDir:
+    put(DataDir(tmp_path), {"acme/api#1": "first words", "acme/api#2": "second words"})
+    return DataDir(tmp_path)
 
 
-def put(home: Home, bodies: dict[str, str]) -> None:
+def put(home: DataDir, bodies: dict[str, str]) -> None:
     with opened(home.search) as index, index.writing():
         index.replace([row(key, None, body, content_hash=body, row_hash=body) for key, body in bodies.items()], [])
 
 
-def run(home: Home, embedder: Any, only: dict[str, str] | None = None, **more: Any) -> Embedded:
+def run(home: DataDir, embedder: Any, only: dict[str, str] | None = None, **more: Any) -> Embedded:
     return asyncio.run(embed(home, embedder, only, **more))
 
 
-def held(home: Home) -> list[tuple[Any, ...]]:
+def held(home: DataDir) -> list[tuple[Any, ...]]:
     with sqlite3.connect(home.vectors) as connection:
         return connection.execute("SELECT content_hash, model, chunk FROM vectors ORDER BY 1, 2, 3").fetchall()
 
 
-def test_nothing_is_embedded_twice(home: Home) -> None:
+def test_nothing_is_embedded_twice(home: DataDir) -> None:
     """Not by a second run, nor when one document of several changes, nor the parts that stayed in one that did."""
     fake = Fake()
     long = "\n\n".join(f"paragraph {n} " + "x" * 500 for n in range(4))
@@ -83,14 +83,14 @@ def test_not_after_a_full_run_either(gitlab: GitLabDesk) -> None:
     assert "embed" not in gitlab.run(embedder=fake).timings_ms
 
 
-def test_words_of_no_document_any_more_are_forgotten(home: Home) -> None:
+def test_words_of_no_document_any_more_are_forgotten(home: DataDir) -> None:
     run(home, Fake())
     put(home, {"acme/api#1": "other words"})
     run(home, Fake())
     assert [hash_ for hash_, _, _ in held(home)] == ["other words", "second words"]
 
 
-def test_models_are_never_mixed(home: Home) -> None:
+def test_models_are_never_mixed(home: DataDir) -> None:
     """A switch half way: each has its own; a model that changes its length is not believed."""
     run(home, Fake("one", 2), {"acme/api#1": "first words"})
     assert run(home, Fake("two", 3), {"acme/api#2": "second words"}).documents == 1
@@ -101,7 +101,7 @@ def test_models_are_never_mixed(home: Home) -> None:
     assert "two gives 5 numbers, its other vectors have 3" in changed.problem and changed.code == "BAD_ANSWER"
 
 
-def test_a_bad_answer_spoils_only_its_document_and_is_tried_again_later(home: Home) -> None:
+def test_a_bad_answer_spoils_only_its_document_and_is_tried_again_later(home: DataDir) -> None:
     """It leaves a record with its reason; others are embedded; it rests before the next attempt."""
     bad = Fake(bad="second")
     done = run(home, bad)
@@ -115,7 +115,7 @@ def test_a_bad_answer_spoils_only_its_document_and_is_tried_again_later(home: Ho
     assert run(home, good).documents == 1 and run(home, good).is_complete
 
 
-def test_a_model_whose_vectors_have_another_length_now_is_not_mixed_with_what_it_was(home: Home) -> None:
+def test_a_model_whose_vectors_have_another_length_now_is_not_mixed_with_what_it_was(home: DataDir) -> None:
     """Not within a document either, of which a part was embedded before."""
     head, tail = "a" * LONGEST, "b" * LONGEST
     put(home, {"acme/api#1": head})
@@ -127,24 +127,24 @@ def test_a_model_whose_vectors_have_another_length_now_is_not_mixed_with_what_it
         assert connection.execute("SELECT DISTINCT length(vector) FROM vectors").fetchall() == [(8,)]
 
 
-def test_only_what_still_says_the_same_is_embedded(home: Home) -> None:
+def test_only_what_still_says_the_same_is_embedded(home: DataDir) -> None:
     fake = Fake()
     assert run(home, fake, {"acme/api#1": "words of before", "acme/api#2": "second words"}).documents == 1
     assert fake.texts == ["second words"]
 
 
-def test_one_process_embeds_at_a_time(home: Home) -> None:
+def test_one_process_embeds_at_a_time(home: DataDir) -> None:
     with opened_vectors(home.vectors):
         assert run(home, Fake()).code == "BUSY"
     assert run(home, Fake()).documents == 2
 
 
-def test_a_damaged_file_is_made_anew(home: Home) -> None:
+def test_a_damaged_file_is_made_anew(home: DataDir) -> None:
     home.vectors.write_bytes(b"nothing of the kind" * 100)
     assert run(home, Fake()).documents == 2
 
 
-def test_a_run_ends_when_its_time_is_up_and_the_next_goes_on(home: Home) -> None:
+def test_a_run_ends_when_its_time_is_up_and_the_next_goes_on(home: DataDir) -> None:
     assert not run(home, Fake(), seconds=-1).is_complete and held(home) == []
     assert run(home, Fake()).is_complete
 
@@ -156,7 +156,7 @@ def test_a_failing_embedder_fails_no_run(gitlab: GitLabDesk) -> None:
 
     report = gitlab.run(embedder=Broken())
     assert report.exit_code == 0 and report.embedded == 0
-    from pipelines.ledger import Ledger
+    from pipelines.state.ledger import Ledger
 
     with Ledger.open(gitlab.home.control) as ledger:
         assert [row["message"] for row in ledger.open_failures("embed")] == ["RuntimeError: no model today"]
@@ -206,7 +206,7 @@ def server() -> Iterator[Any]:
     made.server_close()
 
 
-def test_ollama_as_documented(server: Any, home: Home) -> None:
+def test_ollama_as_documented(server: Any, home: DataDir) -> None:
     server.answer = lambda asked: (200, {"model": "m", "embeddings": [[3.0, 4.0] for _ in asked["input"]]})
     done = run(home, Ollama(EmbedConfig("ollama", "m", server.url)))
     assert done.documents == 2 and done.is_complete
@@ -233,14 +233,14 @@ def test_openai_as_documented(server: Any) -> None:
     ((200, b"<html>"), "BAD_ANSWER"), ((200, []), "BAD_ANSWER"), ((200, {"embeddings": None}), "BAD_ANSWER"), ((400, {"error": "too long"}), "BAD_ANSWER"),
     ((404, {"error": "model 'm' not found"}), "UNREACHABLE"), ((500, b""), "UNREACHABLE"), ((401, b"no"), "UNREACHABLE"),
 ], ids=range(12))  # fmt: skip
-def test_a_wrong_answer_is_recorded_and_nothing_of_it_kept(server: Any, home: Home, told: Any, code: str) -> None:
+def test_a_wrong_answer_is_recorded_and_nothing_of_it_kept(server: Any, home: DataDir, told: Any, code: str) -> None:
     """Wrong count, wrong dimension, no numbers, no JSON, no such model."""
     server.answer = lambda asked: told
     done = run(home, Ollama(EmbedConfig("ollama", "m", server.url)))
     assert (done.documents, done.code, done.is_complete) == (0, code, False) and held(home) == []
 
 
-def test_a_server_that_is_absent_or_slow_is_not_waited_for(server: Any, home: Home) -> None:
+def test_a_server_that_is_absent_or_slow_is_not_waited_for(server: Any, home: DataDir) -> None:
     import time
 
     absent = run(home, Ollama(EmbedConfig("ollama", "m", "http://127.0.0.1:9")))

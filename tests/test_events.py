@@ -9,14 +9,14 @@ import httpx
 import pendulum
 import pytest
 
-from pipelines import control
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.screen import Beside
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.world import BlueskyWorld
 from pipelines.settings import EarshotConfig, HttpSource
-from sources.bluesky import Bluesky, BlueskyConfig
-from sources.config import ConfigError
-from sources.http import Failure, connect
+from pipelines.state import decisions
+from pipelines.sync.output.summary import Beside
+from sources.bluesky.source import Bluesky, BlueskyConfig
+from sources.core.config import ConfigError
+from sources.core.http.client import Failure, connect
 from tests.memory import Memory
 from tests.speaker import Speaker
 from tests.story import REPO
@@ -106,7 +106,7 @@ def test_an_answer_that_no_run_hears_in_time_is_told(
     repo = speaker.app.world.names[REPO]
     repo.comments.take(int(speaker.outbox()[0]["remote_id"]))
     assert speaker.quick().code == 0 and events(caplog, "token_reconcile_timeout") == []
-    monkeypatch.setattr(control, "UNHEARD", -1)
+    monkeypatch.setattr(decisions, "UNHEARD", -1)
     for _ in range(2):
         assert speaker.quick().code == 0
         (told,) = events(caplog, "token_reconcile_timeout")

@@ -13,10 +13,10 @@ import orjson
 import pendulum
 import pytest
 
-from pipelines import progress
-from pipelines.report import Watch
-from sources.http import Tally
-from sources.reading import Reading
+from pipelines.sync.output import progress
+from pipelines.sync.output.report import Watch
+from sources.core.http.client import RequestCounts
+from sources.core.reading import Reading
 from tests.story import Project, judge, served, small_world
 
 pytestmark = pytest.mark.ci
@@ -68,7 +68,7 @@ def test_a_stop_is_told_like_everything(tmp_path: Path, options: tuple[str, ...]
 
 def test_what_is_watched_fits_a_terminal() -> None:
     """A first read of everything, at 80 columns: no line is broken in two, eight times a second."""
-    tally, now = Tally(requests=123_456, fetched=12_345_678, total=12_345_678_901), pendulum.now("UTC")
+    tally, now = RequestCounts(requests=123_456, fetched=12_345_678, total=12_345_678_901), pendulum.now("UTC")
     api = SimpleNamespace(waits={f"{'long-name.' * 3}gitlab.example": now.add(seconds=90)})
     names = ("github", "gitlab", "bluesky")
     watch = Watch("settling", landed=dict.fromkeys(names, 12_345_678), scopes=dict.fromkeys(names, 10_000))

@@ -9,12 +9,12 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.screen import summary
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.sync.output.summary import summary
 from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, bluesky_desk, desk, gitlab_desk
 
@@ -183,7 +183,7 @@ def test_the_sweep_brings_back_what_moved_nothing(gitlab: GitLabDesk, project: P
 
 def test_a_named_one_that_flaps_is_a_failure_of_that_run_alone(gitlab: GitLabDesk, project: Project) -> None:
     """Nothing is marked by a run over what somebody named."""
-    from sources.target import Target
+    from sources.core.targets import Target
 
     project.hide(project.merge_requests[1], WHILE)
     assert gitlab.operate(PLACE, Target("mr", 1)).exit_code == 6

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipelines import marks
+from pipelines.models import slash_commands
 from tests.speaker import Speaker
 from tests.story import REPO
 
@@ -119,8 +119,8 @@ def test_resuming_what_is_still_closed(speaker: Speaker) -> None:
 
 def test_resuming_fails_as_a_whole(speaker: Speaker) -> None:
     """The service cannot be read, or a run holds the lock: nothing is different then."""
-    from pipelines.demo.web import Response
-    from pipelines.warehouse import Home
+    from pipelines.demo.server.web import Response
+    from pipelines.warehouse.data_dir import DataDir
 
     assert speaker.say("unwatch", "pr", "2").code == 0
     sync(speaker)
@@ -128,7 +128,7 @@ def test_resuming_fails_as_a_whole(speaker: Speaker) -> None:
     told = speaker.told("resume", "pr", "2")
     assert not told["ok"] and "nothing was changed" in told["error"]["hint"]
     speaker.app.switches.fault = None
-    with Home(speaker.data).lock():
+    with DataDir(speaker.data).lock():
         held = speaker.told("resume", "pr", "2")
     assert not held["ok"] and "holds" in held["error"]["message"]
     assert speaker.say("watch", "pr", "2").code == 1, "still blocked"
@@ -240,13 +240,13 @@ def test_commands_are_listed_for_who_answers_them(speaker: Speaker) -> None:
 
 def test_only_what_is_new_is_read_for_commands(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """The seed's fifth: a run looks through the texts of what was touched, not through history; one reply a command."""
-    looked, rows = list[str](), marks.rows
+    looked, rows = list[str](), slash_commands.rows
 
     def counted(event_key: str, *more: str) -> Iterator[tuple[object, ...]]:
         looked.append(event_key)
         return rows(event_key, *more)
 
-    monkeypatch.setattr(marks, "rows", counted)
+    monkeypatch.setattr(slash_commands, "rows", counted)
     repo = speaker.app.world.names[REPO]
     speaker.app.world.advance(60)
     repo.comment(2, "noor", "/earshot bench")

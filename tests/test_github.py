@@ -8,9 +8,9 @@ import duckdb
 import pendulum
 import pytest
 
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.destinations.embedded import EMBEDDED
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.warehouse.embedded import EMBEDDED
 from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk

@@ -7,10 +7,10 @@ from typing import Any
 import orjson
 import pytest
 
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_world import GitHubWorld
-from sources import github_rows as rows
-from sources.record import Row, Unreadable, integer, json_text
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.world import GitHubWorld
+from sources.core.values import Row, Unreadable, integer, json_text
+from sources.github import rows
 from tests.demo_client import BASE, NOW, get
 from tests.github_schemas import SCHEMAS, fields, wrong
 from tests.memory import Memory, settings

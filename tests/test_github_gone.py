@@ -9,12 +9,12 @@ import orjson
 import pendulum
 import pytest
 
-from pipelines.demo.github_access import not_found
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Request, Response
-from pipelines.ledger import Ledger
-from pipelines.report import Report
+from pipelines.demo.github.api.access import not_found
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request, Response
+from pipelines.state.ledger import Ledger
+from pipelines.sync.output.report import Report
 from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk

@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import models
+from pipelines.models import build
 from tests.test_models import NOW, TABLES, comment, empty, issue, put
 from tests.test_reader_models import parents
 
@@ -35,7 +35,7 @@ def test_who_writes_with_an_app_is_a_person(empty: Connection, table: str) -> No
                 "reviews": {"state": "APPROVED"}}.get(table, {})  # fmt: skip
         put(empty, table, id=id_, version="v", event_key=f"k{id_}", scope="7", repo="a/b", number=1, parent_key="github:7:1",
             body="B", author=author, author_type=type_, app=app, created_at=NOW, updated_at=NOW, seen_at=NOW, **more)  # fmt: skip
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     told = dict(empty.execute("SELECT author, is_bot FROM feedback.events").fetchall())
     assert told == {author: is_bot for author, (_, _, is_bot) in WRITERS.items()}
 
@@ -55,7 +55,7 @@ def test_merged_is_what_either_answer_says(empty: Connection) -> None:
     for number, (by_issue, by_pull) in enumerate(zip(told, of_pulls, strict=True), 1):
         issue(empty, number, is_pull_request=True, **by_issue)
         pull(empty, number, **by_pull)
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert parents(empty, "state, merged_by") == [
         ("merged", "maya"), ("merged", "odile"), ("closed", None), ("merged", None),
     ]  # fmt: skip
@@ -66,12 +66,12 @@ def test_teams_that_are_asked_stand_beside_the_people(empty: Connection) -> None
     issue(empty, 1, is_pull_request=True)
     issue(empty, 2)
     pull(empty, 1, requested_reviewers='["benji"]', requested_teams='["cache", "docs"]')
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert parents(empty, "reviewers, requested_teams") == [([], []), (["benji"], ["cache", "docs"])]
 
 
 def test_what_cannot_be_read_is_open_as_far_as_anybody_knows(empty: Connection) -> None:
     """In the word that all others use."""
     comment(empty, 10, 3, "on an issue that is in quarantine")
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert parents(empty, "number, state, requested_teams") == [(3, "open", [])]

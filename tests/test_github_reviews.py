@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Request, Switches
-from sources import github_reviews
-from sources.paging import walk
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request, Switches
+from sources.core.paging import walk
+from sources.github import reviews
 from tests.in_memory import in_memory
 from tests.memory import Memory, exists, held, judge, read
 from tests.memory import settings as github
@@ -179,7 +179,7 @@ def test_what_was_remembered_by_others_is_not_believed(many: GitHubDesk) -> None
         {"rows": -3, "full": "", "rest": "", "read_for": "", "is_whole": True},
         7,
     ):
-        assert github_reviews.load(saved) is None
+        assert reviews.load(saved) is None
 
 
 STEP = st.tuples(
@@ -200,8 +200,8 @@ def test_no_review_is_ever_missed_and_after_a_sweep_each_is_as_it_is(
     """Random histories with pages of four, also with what happens in mid-walk: a run misses no review that was submitted
     before it, and a sweep no edit and no dismissal.
     """
-    monkeypatch.setattr(github_reviews, "PER_PAGE", 4)
-    monkeypatch.setattr(github_reviews, "walk", lambda *a, **k: walk(*a, **{"size": 4, **k}))
+    monkeypatch.setattr(reviews, "PER_PAGE", 4)
+    monkeypatch.setattr(reviews, "walk", lambda *a, **k: walk(*a, **{"size": 4, **k}))
     world = GitHubWorld(NOW)
     repo = world.add_repo("lantern/lantern")
     repo.open_pull("benji", "Cache", "Now.")

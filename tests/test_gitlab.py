@@ -13,17 +13,17 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines import payloads as payload_files
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import DiffRefs, FileDiff, Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request
-from pipelines.destinations.embedded import EMBEDDED
-from pipelines.landing import Landing
-from pipelines.ledger import Ledger
-from pipelines.payloads import Payloads
-from sources.gitlab_threads import is_due, is_settled
-from sources.target import Target
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.state import DiffRefs, FileDiff, Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Request
+from pipelines.state import payloads as payload_files
+from pipelines.state.ledger import Ledger
+from pipelines.state.payloads import Payloads
+from pipelines.sync.load.landing import Landing
+from pipelines.warehouse.embedded import EMBEDDED
+from sources.core.targets import Target
+from sources.gitlab.threads import is_due, is_settled
 from tests.in_memory import in_memory
 from tests.synced import GitLabDesk, gitlab_desk
 

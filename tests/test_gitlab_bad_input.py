@@ -14,15 +14,15 @@ import orjson
 import pendulum
 import pytest
 
-from pipelines.demo.gitlab_access import Throttled
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import FileDiff, Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Bent, Request, Response, html_page
-from pipelines.ledger import Ledger
-from pipelines.quarantine import Quarantine
-from pipelines.report import Report
-from sources.target import Target
+from pipelines.demo.gitlab.api.access import Throttled
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.state import FileDiff, Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Bent, Request, Response, html_page
+from pipelines.state.ledger import Ledger
+from pipelines.state.quarantine import Quarantine
+from pipelines.sync.output.report import Report
+from sources.core.targets import Target
 from tests.in_memory import in_memory
 from tests.synced import GitLabDesk, gitlab_desk
 
@@ -272,7 +272,7 @@ def test_no_list_of_discussions_keeps_previous_notes_and_watermark(
     """An answer that is none never looks like a merge request on which nobody says anything any more; and a first page is
     not believed without the second.
     """
-    monkeypatch.setattr("sources.given_up.AFTER", 100)  # each is asked, whatever the others answered
+    monkeypatch.setattr("sources.core.http.given_up.AFTER", 100)  # each is asked, whatever the others answered
     numbers = each_of(crowd, NO_LISTS)
     before = held_by_all(crowd, "threads")
     crowd.app.switches.max_per_page = None if page == "1" else 2

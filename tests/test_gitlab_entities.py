@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_state import Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.story_gitlab import START, STORY_END, Story, beats
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.state import Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.story.gitlab.story import START, STORY_END, Story, beats
 from tests.demo_client import TOKEN, get
 from tests.gitlab_entities import wrong
 

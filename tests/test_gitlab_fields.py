@@ -15,13 +15,14 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request
-from sources import gitlab_hanging_rows as hanging
-from sources.answering import Said
-from sources.gitlab_answer import _said
-from sources.gitlab_notes import Parent, read_discussions
-from sources.gitlab_rows import (
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Request
+from sources.core.reply import PostedComment
+from sources.core.values import Unreadable
+from sources.gitlab import dependent_rows as hanging
+from sources.gitlab.notes import Parent, read_discussions
+from sources.gitlab.reply import _said
+from sources.gitlab.rows import (
     issue_row,
     listed_version,
     merge_request_row,
@@ -31,7 +32,6 @@ from sources.gitlab_rows import (
     project_row,
     reviewers_told,
 )
-from sources.record import Unreadable
 from tests.in_memory import in_memory
 from tests.synced import gitlab_desk
 
@@ -102,7 +102,7 @@ def discussion_row(discussion: Json) -> Json:
 
 
 def said(item: Json) -> Json:
-    told: Said = _said(item)
+    told: PostedComment = _said(item)
     return vars(told)
 
 

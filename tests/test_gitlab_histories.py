@@ -12,10 +12,10 @@ import pendulum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Switches
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.state import Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Switches
 from tests.in_memory import in_memory
 from tests.synced import gitlab_desk
 

@@ -5,10 +5,10 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.payloads import Payloads
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.state import Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.state.payloads import Payloads
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)

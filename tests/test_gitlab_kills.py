@@ -18,13 +18,13 @@ import duckdb
 import orjson
 import pytest
 
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_project import Project as World
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.serve import serving
-from pipelines.demo.web import Call, Request
-from pipelines.ledger import Ledger
-from pipelines.warehouse import Home
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.project import Project as World
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.serve import serving
+from pipelines.demo.server.web import Call, Request
+from pipelines.state.ledger import Ledger
+from pipelines.warehouse.data_dir import DataDir
 from tests.story import NOW, Ended, Project
 from tests.synced import GitLabDesk, gitlab_desk
 
@@ -35,7 +35,7 @@ SETTLED = 300
 PLACE = "lantern/console"
 MERGE_REQUESTS = 12
 
-RUN = "pipelines.landing:Landing._run"
+RUN = "pipelines.sync.load.landing:Landing._run"
 TABLE_COPIED = "dlt.destinations.impl.duckdb.duck:DuckDbCopyJob.run"
 TABLE_MERGED = "dlt.destinations.job_client_impl:SqlLoadJob.run"
 STATEMENT = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.execute_query"
@@ -50,7 +50,7 @@ STAGES = [  # a run lands two packages: lists, threads
     ("inside a merge", STATEMENT, "before", -20),
     ("after the merges", TABLE_MERGED, "after", -1),
     ("threads landed", RUN, "after", 2),
-    ("before publishing", "pipelines.warehouse:Home.publish", "before", 1),
+    ("before publishing", "pipelines.warehouse.data_dir:DataDir.publish", "before", 1),
 ]
 IN_CI = {
     "before the threads",
@@ -89,7 +89,7 @@ def served(world: GitLabWorld, folder: Path) -> Iterator[GitLabProject]:
 
 
 def judge(project: Project, world: GitLabWorld) -> None:
-    GitLabDesk(Home(project.data), world, project.app, lambda: None, ()).judge()
+    GitLabDesk(DataDir(project.data), world, project.app, lambda: None, ()).judge()
 
 
 def past() -> tuple[GitLabWorld, World]:
@@ -247,7 +247,7 @@ def test_what_had_landed_is_not_asked_for_again(tmp_path: Path, landing: int) ->
     """A first read killed after some landings: the next run asks only for what is missing, of every kind."""
     world, _ = past()
     with served(world, tmp_path / "killed") as project:
-        killed = project.killed_at("pipelines.landing:Landing.land", call=landing, CHUNK_ROWS="40")
+        killed = project.killed_at("pipelines.sync.load.landing:Landing.land", call=landing, CHUNK_ROWS="40")
         assert killed.code == -signal.SIGKILL, killed.said
         held = {tail: landed_parents(project.warehouse, table) for tail, table in DEPENDENTS.items()}
         assert held["discussions"], "nothing had landed: this proves nothing"

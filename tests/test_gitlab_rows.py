@@ -5,9 +5,9 @@ from typing import Any
 import pendulum
 import pytest
 
-from sources.gitlab_notes import Parent, read_discussions, with_last_read
-from sources.gitlab_rows import issue_row, merge_request_row, opener_row, parent_key
-from sources.record import Unreadable
+from sources.core.values import Unreadable
+from sources.gitlab.notes import Parent, read_discussions, with_last_read
+from sources.gitlab.rows import issue_row, merge_request_row, opener_row, parent_key
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 AT = "2026-03-01T11:00:00.000Z"

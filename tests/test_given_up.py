@@ -7,10 +7,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.web import Request, Response
-from sources.http import Failure, connect
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.server.web import Request, Response
+from sources.core.http.client import Failure, connect
 from tests.in_memory import in_memory
 from tests.small_gitlab import NOW, gitlab, project, world  # noqa: F401
 from tests.synced import GitLabDesk, desk

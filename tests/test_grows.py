@@ -6,10 +6,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.landing import Landing
-from pipelines.warehouse import Home
-from sources.reading import Batch
-from sources.record import fingerprint
+from pipelines.sync.load.landing import Landing
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.reading import Batch
+from sources.core.values import fingerprint
 from tests.test_landing import TABLES, home, piled
 
 __all__ = ["home"]
@@ -20,7 +20,7 @@ RUNS, SCOPES = 100, 300
 Measured = dict[str, int]
 
 
-def landed(home: Home, run: int) -> None:
+def landed(home: DataDir, run: int) -> None:
     """One note, and the cursors of all its list's scopes, of which one has moved."""
     scopes = range(SCOPES) if run == 0 else (run % SCOPES,)
     rows = [{"id": run, "words": f"note {run}", "parent_key": "a:1"}]
@@ -28,7 +28,7 @@ def landed(home: Home, run: int) -> None:
     Landing.open(home, "talk", TABLES, quick=True).land(piled(Batch("notes", "1", {"notes": rows}), *batches))
 
 
-def measured(home: Home) -> Measured:
+def measured(home: DataDir) -> Measured:
     files = [path for path in home.working.rglob("*") if path.is_file()]
     with duckdb.connect(str(home.warehouse), read_only=True) as connection:
         (states,) = connection.execute("SELECT count(*) FROM talk._dlt_pipeline_state").fetchone() or (0,)
@@ -39,8 +39,8 @@ def measured(home: Home) -> Measured:
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Measured, Measured]:
-    place = Home(tmp_path_factory.mktemp("grows") / "data")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[DataDir, Measured, Measured]:
+    place = DataDir(tmp_path_factory.mktemp("grows") / "data")
     place.create()
     for run in range(5):
         landed(place, run)
@@ -50,7 +50,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Home, Measured, Mea
     return place, early, measured(place)
 
 
-def test_a_hundred_runs_leave_what_five_leave(grown: tuple[Home, Measured, Measured]) -> None:
+def test_a_hundred_runs_leave_what_five_leave(grown: tuple[DataDir, Measured, Measured]) -> None:
     """Files and bytes of dlt, its states in the warehouse, and the warehouse's own size but for what was said."""
     _, early, late = grown
     assert late["files"] <= early["files"] <= 40, (early, late)
@@ -59,13 +59,13 @@ def test_a_hundred_runs_leave_what_five_leave(grown: tuple[Home, Measured, Measu
     assert late["warehouse"] <= early["warehouse"] + 2 * 2**20, (early, late)
 
 
-def test_nothing_that_was_said_lies_in_the_working_directory(grown: tuple[Home, Measured, Measured]) -> None:
+def test_nothing_that_was_said_lies_in_the_working_directory(grown: tuple[DataDir, Measured, Measured]) -> None:
     """It may be deleted upstream by now."""
     place, *_ = grown
     assert not list(place.working.rglob("*.parquet")) and not list(place.working.rglob("*.jsonl*"))
 
 
-def test_dlt_still_tells_and_restores(grown: tuple[Home, Measured, Measured], tmp_path: Path) -> None:
+def test_dlt_still_tells_and_restores(grown: tuple[DataDir, Measured, Measured], tmp_path: Path) -> None:
     """`dlt pipeline NAME info` and `trace` need the last package and its trace; what is lost comes back."""
     place, *_ = grown
     pipeline = Landing.open(place, "talk", TABLES).prepare()

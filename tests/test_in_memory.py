@@ -7,9 +7,9 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.settings import landed_tables
 from tests.in_memory import in_memory
 from tests.synced import Desk, bluesky_desk, desk, gitlab_desk

@@ -12,16 +12,17 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import documents, models
-from pipelines.choice import targets
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.documents import begun, document
-from pipelines.indexing import GIVEN, Indexing
-from pipelines.surgery import Order
-from pipelines.surgical import operate
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Locked, PublishError
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.models import build
+from pipelines.search import documents
+from pipelines.search.documents import begun, document
+from pipelines.search.indexing import GIVEN, Indexing
+from pipelines.sync.run import Options, sync
+from pipelines.sync.targets.choice import targets
+from pipelines.sync.targets.outcomes import Order
+from pipelines.sync.targets.run import operate
+from pipelines.warehouse.data_dir import Locked, PublishError
 from tests.small_gitlab import gitlab, project, world
 from tests.synced import GitLabDesk, Reached
 from tests.test_documents import found, indexed
@@ -72,7 +73,7 @@ def test_who_puts_is_not_left_waiting_when_the_disk_is_full(tmp_path: Path, monk
     def full(*_: object) -> int:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("pipelines.index.Index.replace", full)
+    monkeypatch.setattr("pipelines.search.index.Index.replace", full)
 
     def puts_many() -> None:
         with ThreadPoolExecutor(1) as thread:
@@ -97,8 +98,8 @@ def test_documents_made_before_memory_ran_out_are_found_too(
         project.comment(project.merge_requests[number], "maya", "the pangolin rolls")
     world.advance(seconds=300)
     gitlab.run(docs=False)
-    monkeypatch.setattr(models, "AT_ONCE", 1)
-    make, calls = models._regenerate_some, list[int]()
+    monkeypatch.setattr(build, "AT_ONCE", 1)
+    make, calls = build._regenerate_some, list[int]()
 
     def once(*args: Any, **more: Any) -> list[str]:
         calls.append(1)
@@ -106,7 +107,7 @@ def test_documents_made_before_memory_ran_out_are_found_too(
             raise duckdb.OutOfMemoryException("something that cannot be spilled")
         return make(*args, **more)
 
-    monkeypatch.setattr(models, "_regenerate_some", once)
+    monkeypatch.setattr(build, "_regenerate_some", once)
     done = document(gitlab.home)
     assert len(calls) == 3 and len(done.touched) == 2
     assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
@@ -120,11 +121,11 @@ def test_all_at_once_is_what_it_is_in_batches(gitlab: GitLabDesk, monkeypatch: p
         kept = connection.execute(whole).fetchall()
     was = indexed(gitlab.home)
     narrowed = list[str]()
-    monkeypatch.setattr("pipelines.models.narrowed", lambda *a, **k: narrowed.append(a[1]) or narrow(*a, **k))
-    from pipelines.narrowing import narrowed as narrow
+    monkeypatch.setattr("pipelines.models.build.narrowed", lambda *a, **k: narrowed.append(a[1]) or narrow(*a, **k))
+    from pipelines.models.narrowing import narrowed as narrow
 
-    for at_once, is_narrowed in ((1, True), (models.AT_ONCE, False)):
-        monkeypatch.setattr(models, "AT_ONCE", at_once)
+    for at_once, is_narrowed in ((1, True), (build.AT_ONCE, False)):
+        monkeypatch.setattr(build, "AT_ONCE", at_once)
         with duckdb.connect(str(gitlab.home.warehouse)) as connection:
             connection.execute("DELETE FROM feedback.documents")
             connection.execute("INSERT INTO ops.dirty_documents SELECT DISTINCT parent_key FROM feedback.events")
@@ -148,7 +149,7 @@ def test_the_index_is_waited_for_when_publishing_fails(
     def refuses(*_: object) -> int:
         raise PublishError("no space left")
 
-    monkeypatch.setattr("pipelines.warehouse.Home.publish", refuses)
+    monkeypatch.setattr("pipelines.warehouse.data_dir.DataDir.publish", refuses)
     assert gitlab.run().error == "no space left"
     assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("index")]
     monkeypatch.undo()
@@ -160,7 +161,7 @@ def test_the_index_is_waited_for_when_publishing_fails(
 def test_a_part_of_the_words_is_not_indexed(gitlab: GitLabDesk) -> None:
     from dataclasses import replace
 
-    from pipelines.sharding import Shard
+    from pipelines.sync.shards import Shard
 
     was = indexed(gitlab.home)
     with ThreadPoolExecutor(1) as thread:
@@ -229,8 +230,10 @@ def test_a_cancelled_run_keeps_the_lock_until_it_writes_no_more(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch, stage: str, mode: str
 ) -> None:
     news(world, project)
-    where = {"docs": "pipelines.documents.begun", "publish": "pipelines.warehouse.Home.publish"}[stage]
-    job, began, heard = pkgutil.resolve_name(where.replace(".begun", ":begun").replace(".Home", ":Home")), [0], []
+    where = {"docs": "pipelines.search.documents.begun", "publish": "pipelines.warehouse.data_dir.DataDir.publish"}[
+        stage
+    ]
+    job, began, heard = pkgutil.resolve_name(where.replace(".begun", ":begun").replace(".DataDir", ":DataDir")), [0], []
 
     def slow(*args: Any, **more: Any) -> Any:
         began[0] = 1

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Request
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request
 from tests.story import KILLED_RUN, REPO, Ended, Project, judge, news, served, small_world, told
 
 pytestmark = pytest.mark.ci
@@ -29,8 +29,8 @@ COMMITTED = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.commit_tran
 STATEMENT = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.execute_query"
 
 STAGES = [  # in the order of a run
-    ("fetch", "sources.reading:Batch.__init__", "before", 3),
-    ("landing", "pipelines.landing:Landing.land", "before", 1),
+    ("fetch", "sources.core.reading:Batch.__init__", "before", 3),
+    ("landing", "pipelines.sync.load.landing:Landing.land", "before", 1),
     ("extract", f"{PIPELINE}.extract", "before", 1),
     ("normalize", f"{PIPELINE}.normalize", "before", 1),
     ("load", f"{PIPELINE}.load", "before", 1),
@@ -41,19 +41,19 @@ STAGES = [  # in the order of a run
     ("after a merge", COMMITTED, "after", 6),
     ("loaded, not said so", "dlt.load.load:Load.complete_package", "before", 1),
     ("loaded", f"{PIPELINE}.load", "after", 1),
-    ("before settling", "pipelines.sync:suspects", "before", 1),
-    ("ledger of reading", "pipelines.ledger:Ledger.record_requests", "before", 1),
-    ("models", "pipelines.models:build", "before", 1),
-    ("between models", "pipelines.models:_build_one", "before", 7),
-    ("models built", "pipelines.models:build", "after", 1),
-    ("mirror", "pipelines.mirror:mirror", "after", 1),
-    ("copy", "pipelines.warehouse:shutil.copyfile", "after", 1),
-    ("fsync", "pipelines.warehouse:os.fsync", "before", 1),
-    ("replace", "pipelines.warehouse:os.replace", "before", 1),
-    ("replaced", "pipelines.warehouse:os.replace", "after", 1),
-    ("published", "pipelines.warehouse:Home.publish", "after", 1),
-    ("finish", "pipelines.ledger:Ledger.finish", "before", 1),
-    ("finished", "pipelines.ledger:Ledger.finish", "after", 1),
+    ("before settling", "pipelines.sync.run:suspects", "before", 1),
+    ("ledger of reading", "pipelines.state.ledger:Ledger.record_requests", "before", 1),
+    ("models", "pipelines.models.build:build", "before", 1),
+    ("between models", "pipelines.models.build:_build_one", "before", 7),
+    ("models built", "pipelines.models.build:build", "after", 1),
+    ("mirror", "pipelines.state.mirror:mirror", "after", 1),
+    ("copy", "pipelines.warehouse.data_dir:shutil.copyfile", "after", 1),
+    ("fsync", "pipelines.warehouse.data_dir:os.fsync", "before", 1),
+    ("replace", "pipelines.warehouse.data_dir:os.replace", "before", 1),
+    ("replaced", "pipelines.warehouse.data_dir:os.replace", "after", 1),
+    ("published", "pipelines.warehouse.data_dir:DataDir.publish", "after", 1),
+    ("finish", "pipelines.state.ledger:Ledger.finish", "before", 1),
+    ("finished", "pipelines.state.ledger:Ledger.finish", "after", 1),
 ]
 IN_CI = {
     "first": {"normalize", "between tables", "loaded"},
@@ -174,7 +174,7 @@ def test_killed_again_and_again(stories: dict[str, Story], tmp_path: Path) -> No
     story = stories["incremental"]
     project = story.begin(tmp_path)
     for where, moment, call in [(TABLE_COPIED, "after", 4), (COMMITTED, "before", 3), (f"{PIPELINE}.load", "before", 1),
-                                ("pipelines.models:_build_one", "before", 7)]:  # fmt: skip
+                                ("pipelines.models.build:_build_one", "before", 7)]:  # fmt: skip
         assert project.killed_at(where, *story.options, moment=moment, call=call).code == -signal.SIGKILL
     story.ends_well(project)
     statuses = [status for (status,) in project.ledger("SELECT status FROM runs ORDER BY run_id")]
@@ -206,7 +206,7 @@ def test_stopped_while_fetching(stories: dict[str, Story], tmp_path: Path, how: 
     story.ends_well(project)
 
 
-@pytest.mark.parametrize("where", [TABLE_COPIED, "pipelines.warehouse:os.fsync"])
+@pytest.mark.parametrize("where", [TABLE_COPIED, "pipelines.warehouse.data_dir:os.fsync"])
 def test_stopped_while_writing(stories: dict[str, Story], tmp_path: Path, where: str) -> None:
     """SIGTERM in the middle of a load, of the models, of publishing: the same."""
     story = stories["incremental"]
@@ -321,7 +321,7 @@ def test_published_file_deleted(stories: dict[str, Story], tmp_path: Path) -> No
     assert {call.status for call in again.calls} == {304}
 
 
-@pytest.mark.parametrize("where", ["pipelines.mirror:mirror", "pipelines.warehouse:os.fsync"])
+@pytest.mark.parametrize("where", ["pipelines.state.mirror:mirror", "pipelines.warehouse.data_dir:os.fsync"])
 def test_killed_publish_is_made_up(stories: dict[str, Story], tmp_path: Path, where: str) -> None:
     """Landed and not published: the next run publishes although the server has nothing new to say."""
     story = stories["incremental"]
@@ -337,7 +337,13 @@ def test_killed_publish_is_made_up(stories: dict[str, Story], tmp_path: Path, wh
 def signalled_at(project: Project, request: int, how: signal.Signals, *options: str, of: str = "",
                  chunk_rows: int = 1000) -> Ended:  # fmt: skip
     """A run that gets a signal while the server is busy with its Nth request (for a path that ends so)."""
-    program = (str(KILLED_RUN), "pipelines.warehouse:os.replace", "before", "0", "9")  # its own signal never comes
+    program = (
+        str(KILLED_RUN),
+        "pipelines.warehouse.data_dir:os.replace",
+        "before",
+        "0",
+        "9",
+    )  # its own signal never comes
     started, running, count, before = threading.Event(), list["subprocess.Popen[str]"](), 0, len(project.app.log)
 
     def strike(asked: Request) -> None:

@@ -11,12 +11,12 @@ import orjson
 import pyarrow as pa
 import pytest
 
-from pipelines.destinations.embedded import Embedded
-from pipelines.landing import Landing, is_pending
-from pipelines.pile import TOGETHER, Pile
-from pipelines.warehouse import Home, LandingError
-from sources.reading import Batch
-from sources.record import COUNT, TEXT, Table
+from pipelines.sync.load.landing import Landing, is_pending
+from pipelines.sync.load.pile import TOGETHER, Pile
+from pipelines.warehouse.data_dir import DataDir, LandingError
+from pipelines.warehouse.embedded import Embedded
+from sources.core.reading import Batch
+from sources.core.values import COUNT, TEXT, Table
 from tests.test_gitlab_kills import SETTLED, judge, past, served
 
 NOTES = Table("notes", ("id",), {"id": COUNT, "words": TEXT, "parent_key": TEXT})
@@ -37,14 +37,14 @@ def notes(*ids: int, words: str = "first", cursor: dict[str, object] | None = No
     return Batch("notes", "1", {"notes": rows, "said": said}, cursor)
 
 
-def rows(home: Home, query: str) -> list[Any]:
+def rows(home: DataDir, query: str) -> list[Any]:
     with duckdb.connect(str(home.warehouse), read_only=True) as connection:
         return connection.execute(query).fetchall()
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Home:
-    home = Home(tmp_path / "data")
+def home(tmp_path: Path) -> DataDir:
+    home = DataDir(tmp_path / "data")
     home.create()
     return home
 
@@ -75,7 +75,7 @@ def test_rows_and_moved_cursors_are_news_another_etag_is_not() -> None:
     assert piled(notes(1, cursor={"since": 1, "etag": "a"})).is_news(saved)
 
 
-def test_what_is_there_is_merged_what_is_empty_filled(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_there_is_merged_what_is_empty_filled(home: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first landing looks for nothing to replace; all others do, whoever filled the table, and how far."""
     Landing.open(home, "talk", TABLES).land(piled(notes(1, 2, cursor={"since": 1})))
     assert not rows(
@@ -101,7 +101,7 @@ def thread(id_: int, *words: dict[str, object]) -> Batch:
     return Batch("threads", "1", {"threads": [{"id": id_, "words": list(words)}]}, {"at": id_})
 
 
-def test_a_column_that_a_nested_table_gains_is_there_before_its_first_row(home: Home) -> None:
+def test_a_column_that_a_nested_table_gains_is_there_before_its_first_row(home: DataDir) -> None:
     """dlt adds it only if the very first package has rows of that table, and never again: every later landing of a
     warehouse that an earlier version made would fail."""
 
@@ -117,7 +117,7 @@ def test_a_column_that_a_nested_table_gains_is_there_before_its_first_row(home: 
 
 
 def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+    home: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One table is filled then, the other is not, and no cursor has moved."""
     from dlt.destinations.impl.duckdb.duck import DuckDbCopyJob
@@ -143,11 +143,11 @@ def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
         assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,)]
 
 
-def state_of(home: Home) -> Path:
+def state_of(home: DataDir) -> Path:
     return home.working / "earshot_talk" / "state.json"
 
 
-def test_cursors_are_read_without_dlt_as_dlt_tells_them(home: Home) -> None:
+def test_cursors_are_read_without_dlt_as_dlt_tells_them(home: DataDir) -> None:
     landing = Landing.open(home, "talk", TABLES)
     assert landing.is_shaped() is False and landing.cursors == {}
     landing.land(piled(notes(1, 2, cursor={"since": 1, "told": {"name": "\uf026Zoë"}, "complete": True})))
@@ -161,7 +161,7 @@ def test_cursors_are_read_without_dlt_as_dlt_tells_them(home: Home) -> None:
 
 
 @pytest.mark.parametrize("what", ["torn", "another version", "extracted", "normalized", "no warehouse", "older", "odd"])
-def test_dlt_is_asked_where_its_file_alone_does_not_tell(home: Home, tmp_path: Path, what: str) -> None:
+def test_dlt_is_asked_where_its_file_alone_does_not_tell(home: DataDir, tmp_path: Path, what: str) -> None:
     """What hangs in the air rewinds cursors; what the warehouse does not hold was never landed."""
     Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
     shutil.copy(home.warehouse, tmp_path / "older")
@@ -215,7 +215,7 @@ class Killed(BaseException):
     """Nothing catches a kill."""
 
 
-def breaks_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def breaks_off(home: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second landing: one of its tables is in, dlt's file has its cursor, the disk is full."""
     from dlt.destinations.impl.duckdb.duck import DuckDbCopyJob
 
@@ -237,7 +237,7 @@ def breaks_off(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("moment", ["", "state gone", "package gone", "all gone"])
 def test_what_was_thrown_away_is_read_again_wherever_that_is_killed(
-    home: Home, monkeypatch: pytest.MonkeyPatch, moment: str
+    home: DataDir, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """dlt's file is ahead of the rows: it must not be believed once its package is gone."""
     from dlt.pipeline.pipeline import Pipeline
@@ -267,7 +267,7 @@ def test_what_was_thrown_away_is_read_again_wherever_that_is_killed(
 
 
 def test_a_package_that_an_earlier_version_flagged_is_thrown_away_too(
-    home: Home, monkeypatch: pytest.MonkeyPatch
+    home: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """dlt itself calls it no pending data: it would be taken for done together with the next one."""
     breaks_off(home, monkeypatch)
@@ -282,7 +282,7 @@ def test_a_package_that_an_earlier_version_flagged_is_thrown_away_too(
     assert rows(home, "SELECT id FROM talk.said ORDER BY id") == [(1,), (2,)]
 
 
-def test_a_warehouse_that_another_process_holds_is_named(home: Home) -> None:
+def test_a_warehouse_that_another_process_holds_is_named(home: DataDir) -> None:
     Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
     holds = f"import duckdb; c = duckdb.connect({str(home.warehouse)!r}); print(1, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
@@ -293,7 +293,9 @@ def test_a_warehouse_that_another_process_holds_is_named(home: Home) -> None:
         holder.communicate(b"\n", timeout=20)
 
 
-def test_what_was_reset_stays_so_when_the_next_landing_is_killed(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_reset_stays_so_when_the_next_landing_is_killed(
+    home: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from dlt.pipeline.pipeline import Pipeline
 
     def killed(*_: Any, **more: Any) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sources.http import Failure, connect
-from sources.limits import limit_wait, quota
+from sources.core.http.client import Failure, connect
+from sources.core.http.limits import limit_wait, quota
 
 NOW = {"date": "Sun, 01 Mar 2026 12:00:00 GMT"}
 RESET = "1772366430"  # 30 s later

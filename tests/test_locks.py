@@ -17,9 +17,9 @@ import duckdb
 import orjson
 import pytest
 
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Request
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request
 from tests.story import NOW, REPO, Project, judge, news, served, small_world, told
 
 pytestmark = pytest.mark.ci
@@ -267,9 +267,9 @@ def fails(*_: object) -> None:
 
 
 @pytest.mark.parametrize(("where", "failure"), [
-    ("pipelines.warehouse.shutil.copyfile", fails_half_way),
-    ("pipelines.warehouse.os.fsync", fails),
-    ("pipelines.warehouse.os.replace", fails),
+    ("pipelines.warehouse.data_dir.shutil.copyfile", fails_half_way),
+    ("pipelines.warehouse.data_dir.os.fsync", fails),
+    ("pipelines.warehouse.data_dir.os.replace", fails),
 ])  # fmt: skip
 def test_disk_full_while_publishing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, failure: Callable[..., None]

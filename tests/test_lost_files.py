@@ -12,12 +12,12 @@ import duckdb
 import pendulum
 import pytest
 
-from pipelines import control
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.landing import Landing
-from pipelines.ledger import Ledger
+from pipelines.demo.github.world import GitHubWorld
 from pipelines.settings import landed_tables
-from pipelines.warehouse import Home, LandingError
+from pipelines.state import decisions
+from pipelines.state.ledger import Ledger
+from pipelines.sync.load.landing import Landing
+from pipelines.warehouse.data_dir import DataDir, LandingError
 from tests.speaker import Speaker, answers
 from tests.story import news, served, small_world, told
 from tests.synced import GitHubDesk, desk
@@ -108,7 +108,7 @@ def test_a_log_of_the_lost_file_is_not_replayed_into_the_copy(reader: GitHubDesk
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("where", ["pipelines.restore:os.replace", "pipelines.warehouse:os.replace"])
+@pytest.mark.parametrize("where", ["pipelines.warehouse.restore:os.replace", "pipelines.warehouse.data_dir:os.replace"])
 def test_killed_in_the_middle_of_it(base: tuple[Path, GitHubWorld], tmp_path: Path, where: str) -> None:
     """The next run begins it again."""
     with served(base[1], tmp_path) as project:
@@ -200,10 +200,10 @@ def test_readers_keep_what_the_warehouse_lacks(
 # What was decided
 
 
-def decide(home: Home, *rows: tuple[str, ...]) -> None:
-    with control.writing(home) as decided:
+def decide(home: DataDir, *rows: tuple[str, ...]) -> None:
+    with decisions.writing(home) as decided:
         for consumer, key in rows:
-            decided.rows("INSERT INTO acknowledgements VALUES (?, ?, ?)", [consumer, key, control.now()])
+            decided.rows("INSERT INTO acknowledgements VALUES (?, ?, ?)", [consumer, key, decisions.now()])
 
 
 @pytest.mark.parametrize("left", ["both", "published", "warehouse"])
@@ -211,14 +211,14 @@ def test_a_lost_ledger_comes_back_with_what_was_decided(reader: GitHubDesk, left
     """As of the last publish: acknowledgements to the microsecond, what is watched, links, runs and their numbers."""
     home = reader.home
     decide(home, ("bot", "a"), ("bot", "b"))
-    with control.writing(home) as decided:
-        decided.rows("INSERT INTO lifecycle VALUES ('github:1:1', 'watched', ?, NULL, 7)", [control.now()])
-        decided.rows("INSERT INTO links VALUES ('github:1:1', 'github:1:2', ?)", [control.now()])
+    with decisions.writing(home) as decided:
+        decided.rows("INSERT INTO lifecycle VALUES ('github:1:1', 'watched', ?, NULL, 7)", [decisions.now()])
+        decided.rows("INSERT INTO links VALUES ('github:1:1', 'github:1:2', ?)", [decisions.now()])
     with Ledger.open(home.control) as ledger:
         ledger.learn("unpublished", "1")
     reader.run()
-    with control.writing(home) as decided:
-        held = {table: control.dicts(decided, table) for table in control.TABLES}
+    with decisions.writing(home) as decided:
+        held = {table: decisions.dicts(decided, table) for table in decisions.TABLES}
     runs = "SELECT run_id, mode, status, started_at, requests FROM runs ORDER BY run_id"
     with Ledger.open(home.control) as ledger:
         told = [tuple(row) for row in ledger.connection.execute(runs)]
@@ -227,9 +227,9 @@ def test_a_lost_ledger_comes_back_with_what_was_decided(reader: GitHubDesk, left
     home.path.joinpath("control.sqlite-wal").write_bytes(b"what was lost with its file")
     report = reader.run()
     assert report.exit_code == 0 and report.run_id == len(told) + 1 and report.sources[0].swept
-    with control.writing(home) as decided:
+    with decisions.writing(home) as decided:
         for table, rows in held.items():
-            assert table == "restorations" or control.dicts(decided, table) == rows
+            assert table == "restorations" or decisions.dicts(decided, table) == rows
     with Ledger.open(home.control) as ledger:
         again = [tuple(row) for row in ledger.connection.execute(runs)][:-1]
         assert [row[:3] for row in again] == [row[:3] for row in told] and again[:-1] == told[:-1]
@@ -250,7 +250,7 @@ def test_who_decides_next_restores_it_too(reader: GitHubDesk) -> None:
         assert told is not None and told.rows("SELECT event_key FROM acknowledgements") == [("a",)]
     assert not reader.home.control.exists()
     decide(reader.home, ("bot", "b"))
-    with control.writing(reader.home) as decided:
+    with decisions.writing(reader.home) as decided:
         assert decided.rows("SELECT event_key FROM acknowledgements ORDER BY 1") == [("a",), ("b",)]
 
 
@@ -259,13 +259,13 @@ def test_two_that_restore_it_at_once_make_one(reader: GitHubDesk) -> None:
     lose(reader, "control.sqlite")
     with ThreadPoolExecutor(8) as many:
         list(many.map(lambda n: decide(reader.home, ("bot", str(n))), range(8)))
-    with control.writing(reader.home) as decided:
+    with decisions.writing(reader.home) as decided:
         assert len(decided.rows("SELECT event_key FROM acknowledgements")) == 8
         assert len(decided.rows("SELECT * FROM restorations")) == 1
 
 
 def test_where_neither_can_be_read_nothing_is_decided_anew(reader: GitHubDesk) -> None:
-    from pipelines.destinations.errors import Unavailable
+    from pipelines.warehouse.errors import Unavailable
 
     lose(reader, "control.sqlite")
     for file in (reader.home.published, reader.home.warehouse):
@@ -298,7 +298,7 @@ def test_an_answer_of_after_the_publish_is_not_said_twice(speaker: Speaker, deed
     """Nobody here knows of it any more: the first that asks for it looks before it speaks."""
     reply = ("reply", "--pr", "2", "--body", "Thank you!", "--token", "thanks-1")
     if deed != "unknown":
-        from pipelines.demo.web import Response
+        from pipelines.demo.server.web import Response
 
         speaker.app.switches.fault = lambda r: Response(403, {"message": "no"}) if r.method == "POST" else None
         assert speaker.say(*reply).code == 1
@@ -318,7 +318,7 @@ def test_an_answer_of_after_the_publish_is_not_said_twice(speaker: Speaker, deed
 
 def test_another_answer_is_said_after_one_look(speaker: Speaker) -> None:
     forget(speaker)
-    with control.writing(Home(speaker.data)) as decided:
+    with decisions.writing(DataDir(speaker.data)) as decided:
         long_ago = pendulum.now("UTC").subtract(hours=1).to_iso8601_string()  # nothing is on its way any more
         decided.rows("UPDATE restorations SET restored_at = ?", [long_ago])
     with Ledger.open(speaker.data / "control.sqlite") as ledger:
@@ -336,7 +336,7 @@ def test_what_one_page_does_not_decide_a_run_does(speaker: Speaker) -> None:
     speaker.app.world.advance(60)
     forget(speaker)
     reply = ("reply", "--pr", "2", "--body", "Thank you!", "--token", "thanks-3")
-    with control.writing(Home(speaker.data)) as decided:
+    with decisions.writing(DataDir(speaker.data)) as decided:
         decided.rows("UPDATE restorations SET as_of = '2026-01-01T00:00:00Z', restored_at = '2026-01-01T00:00:00Z'")
     assert speaker.told(*reply)["error"]["code"] == "UNDECIDED"
     assert speaker.quick().code == 0

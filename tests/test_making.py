@@ -8,13 +8,15 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import making, models, narrowing
 from pipelines.demo import demo_sources
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.models import read_models
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
-from sources.target import Target
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.models import build as models
+from pipelines.models import narrowing
+from pipelines.models.build import read_models
+from pipelines.sync import after_load
+from pipelines.sync.run import Options, sync
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.targets import Target
 from tests.synced import GitLabDesk, gitlab_desk
 from tests.test_models import NOW, empty
 
@@ -41,11 +43,11 @@ def test_what_does_not_fit_is_made_without_a_limit(
     """Models, documents and the file for readers: all is there as if there were none."""
     gitlab.run()
     whole = made(gitlab)
-    monkeypatch.setattr(making, "ROOMY", "6MiB")
+    monkeypatch.setattr(after_load, "ROOMY", "6MiB")
     with duckdb.connect(str(gitlab.home.warehouse)) as connection:
         connection.execute("DELETE FROM ops.taken_loads")
         connection.execute("DELETE FROM feedback.events")
-    from pipelines.ledger import Ledger
+    from pipelines.state.ledger import Ledger
 
     with Ledger.open(gitlab.home.control) as ledger:
         ledger.learn("unpublished", "1")
@@ -60,7 +62,7 @@ def test_news_of_all_sources_are_made_within_the_limit(tmp_path: Path, monkeypat
     built, build = list[bool](), models.build
     monkeypatch.setattr(models, "build", lambda *a, **k: (built.append(k["anew"]), build(*a, **k)))
     for number in (0, 1):
-        report = asyncio.run(sync(Home(tmp_path), demo_sources(number), Options()))
+        report = asyncio.run(sync(DataDir(tmp_path), demo_sources(number), Options()))
         assert sum(report.new_events.values()) > 0
     assert built == [True, False]
 
@@ -86,7 +88,7 @@ def test_nothing_keeps_the_warehouse_open_when_a_run_is_over(
     gitlab: GitLabDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also when it failed: another configuration could not open it."""
-    monkeypatch.setattr("pipelines.warehouse.Home.publish", lambda _: 1 / 0)
+    monkeypatch.setattr("pipelines.warehouse.data_dir.DataDir.publish", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         gitlab.run()
     with duckdb.connect(str(gitlab.home.warehouse), config={"threads": "2"}) as connection:

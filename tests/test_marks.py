@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.delivery import worded
-from pipelines.marks import BEYOND, LONGEST, TOKEN, Command, commands, marker, tokens
-from pipelines.outbox import Letter
+from pipelines.models.slash_commands import BEYOND, LONGEST, TOKEN, Command, commands, marker, tokens
+from pipelines.replies.delivery import worded
+from pipelines.replies.outbox import Reply
 
 SAID = [
     ("/earshot retry", [Command("/earshot retry", "retry")]),
@@ -91,7 +91,7 @@ def test_what_we_say_is_known_as_ours(body: str, token: str) -> None:
     """Whatever the words, fences and comments left open among them: their marker is found, and no other."""
     if "<!-- earshot:" in body:
         return
-    assert tokens(worded(Letter(token, "github", "1", "a/b", "github:1:1", "issue", 1, body))) == [token]
+    assert tokens(worded(Reply(token, "github", "1", "a/b", "github:1:1", "issue", 1, body))) == [token]
 
 
 @given(st.text(alphabet="`~<!->/ earshot\n\t x'\""))

@@ -7,11 +7,11 @@ import duckdb
 import pendulum
 import pytest
 
-from pipelines import models
-from pipelines.landed import ensure
-from pipelines.mirror import prepare
+from pipelines.models import build
+from pipelines.models.landed_tables import ensure
 from pipelines.settings import landed_tables
-from sources.record import event_key
+from pipelines.state.mirror import prepare
+from sources.core.values import event_key
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 TABLES = landed_tables()
@@ -21,7 +21,7 @@ TABLES = landed_tables()
 def empty() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         prepare(connection, [])
-        models.build(connection, TABLES, anew=True)
+        build.build(connection, TABLES, anew=True)
         yield connection
 
 
@@ -52,9 +52,9 @@ def comment(connection: duckdb.DuckDBPyConnection, id_: int, number: int, body: 
 
 def test_every_model_builds_over_empty_tables_and_keeps_its_own_promise(empty: duckdb.DuckDBPyConnection) -> None:
     """A source that is not configured leaves its tables empty, not missing."""
-    for model in models.read_models():
+    for model in build.read_models():
         assert empty.execute(f"SELECT count(*) FROM {model.name}").fetchone() == (0,)
-        models.check(empty, model)
+        build.check(empty, model)
 
 
 def test_models_build_over_tables_of_an_earlier_version() -> None:
@@ -65,7 +65,7 @@ def test_models_build_over_tables_of_an_earlier_version() -> None:
         ensure(connection, {f"gitlab.{name}": t for root in TABLES["gitlab"] for name, t in root.family().items()})
         for table, column in lacking.items():
             connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        models.build(connection, TABLES, anew=True)
+        build.build(connection, TABLES, anew=True)
         for table, column in lacking.items():
             assert connection.execute(f"SELECT count({column}) FROM {table}").fetchone() == (0,)
 
@@ -76,7 +76,7 @@ def test_a_thread_begins_and_ends_with_who_spoke_then(empty: duckdb.DuckDBPyConn
     comment(empty, 12, 1, "late, as another said it", author="maya")
     comment(empty, 9, 1, "late", author="odile")
     comment(empty, 30, 1, "first", author=None, created_at=NOW.subtract(days=1))
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     told = (
         "SELECT opener, opening_words, last_author, last_words, comment_count, participant_count FROM feedback.threads"
     )
@@ -85,7 +85,7 @@ def test_a_thread_begins_and_ends_with_who_spoke_then(empty: duckdb.DuckDBPyConn
 
 def test_every_model_says_what_one_row_is(empty: duckdb.DuckDBPyConnection) -> None:
     """Header and comments beside columns arrive in the database itself."""
-    for model in models.read_models():
+    for model in build.read_models():
         assert "one row per" in model.description, model.name
         assert model.key, model.name
     shown = empty.execute(
@@ -99,7 +99,7 @@ def test_the_latest_version_is_the_one_that_counts(empty: duckdb.DuckDBPyConnect
     issue(empty, 1)
     comment(empty, 10, 1, "old")
     comment(empty, 10, 1, "new", updated_at=NOW.add(minutes=1))
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     rows = (
         "SELECT body, is_edit, is_latest, is_actionable FROM feedback.events WHERE kind = 'issue_comment' ORDER BY body"
     )
@@ -111,14 +111,14 @@ def test_only_what_was_touched_is_computed_again(empty: duckdb.DuckDBPyConnectio
     for number in (1, 2):
         issue(empty, number)
         comment(empty, 10 + number, number, f"said {number}")
-    assert models.build(empty, TABLES, anew=False) == 2 + 2 + 2  # events, threads, parents
+    assert build.build(empty, TABLES, anew=False) == 2 + 2 + 2  # events, threads, parents
     empty.execute("UPDATE feedback.events SET body = 'untouched' WHERE parent_number = 2")
     comment(empty, 20, 1, "more", load="2")
-    assert models.build(empty, TABLES, anew=False) == 2 + 1 + 1
+    assert build.build(empty, TABLES, anew=False) == 2 + 1 + 1
     assert empty.execute("SELECT body FROM feedback.events ORDER BY body").fetchall() == [
         ("more",), ("said 1",), ("untouched",),
     ]  # fmt: skip
-    assert models.build(empty, TABLES, anew=False) == 0
+    assert build.build(empty, TABLES, anew=False) == 0
 
 
 def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyConnection) -> None:
@@ -139,12 +139,12 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
         is_deleted=True,
         noticed_at=NOW,
     )
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     comment(empty, 100, 3, "later", load="2")  # the others keep what they had, once
-    models.build(empty, TABLES, anew=False)
-    kept = [model for model in models.read_models() if model.kept_by]
+    build.build(empty, TABLES, anew=False)
+    kept = [model for model in build.read_models() if model.kept_by]
     narrowed = {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
-    models.build(empty, TABLES, anew=True)
+    build.build(empty, TABLES, anew=True)
     assert narrowed == {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
     assert len(narrowed["feedback.events"]) == 21
     assert len(narrowed["feedback.threads"]) == len(narrowed["feedback.parents"]) == 5
@@ -157,7 +157,7 @@ def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> Non
         put(empty, "openers", id=number, event_key=f"o{number}", version="v", kind="issue", parent_key=f"github:7:{number}",
             scope="7", number=number, title="T", body="B", author="maya", created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
         comment(empty, number, number, "…", author=last, created_at=NOW.add(hours=1))
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT waiting_on FROM feedback.threads ORDER BY parent_number").fetchall() == [
         ("team",), ("maya",), (None,),
     ]  # fmt: skip
@@ -172,7 +172,7 @@ def test_a_bot_that_speaks_takes_nobodys_turn(empty: duckdb.DuckDBPyConnection) 
         comment(empty, number, number, last, author="ci[bot]", created_at=NOW.add(hours=1))
     issue(empty, 3)
     comment(empty, 3, 3, "A new release is out.", author="ci[bot]")
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT waiting_on FROM feedback.threads ORDER BY parent_number").fetchall() == [
         ("team",), ("maya",), (None,),
     ]  # fmt: skip
@@ -183,6 +183,6 @@ def test_a_doubled_key_stops_the_build(empty: duckdb.DuckDBPyConnection) -> None
     issue(empty, 1)
     comment(empty, 1, 1, "same")
     comment(empty, 1, 1, "same")
-    with pytest.raises(models.CheckFailed, match="not unique"):
-        models.build(empty, TABLES, anew=False)
+    with pytest.raises(build.CheckFailed, match="not unique"):
+        build.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT count(*) FROM feedback.events").fetchone() == (0,)

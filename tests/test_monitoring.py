@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipelines.ledger import Ledger
-from sources.config import ConfigError
+from pipelines.state.ledger import Ledger
+from sources.core.config import ConfigError
 from tests.asked import REAL_NOW, Reader, at_its_time
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import choice
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from sources.bluesky import Bluesky, BlueskyConfig
-from sources.config import ConfigError
-from sources.github import Github, GithubConfig
-from sources.gitlab import Gitlab, GitlabConfig
-from sources.target import Target
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.sync.targets import choice
+from sources.bluesky.source import Bluesky, BlueskyConfig
+from sources.core.config import ConfigError
+from sources.core.targets import Target
+from sources.github.source import Github, GithubConfig
+from sources.gitlab.source import Gitlab, GitlabConfig
 from tests.small_gitlab import PLACE, gitlab, project, world
 from tests.synced import GitLabDesk, Reached, desk
 from tests.test_gitlab_kills import GitLabProject, past, served
@@ -190,8 +190,8 @@ def test_a_narrowed_run_closes_no_failure_of_what_it_did_not_read(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
     """A merge request's notes could not be read; a run over the issues alone says nothing of them."""
-    from pipelines.demo.web import Response
-    from pipelines.ledger import Ledger
+    from pipelines.demo.server.web import Response
+    from pipelines.state.ledger import Ledger
 
     def opened() -> int:
         with Ledger.open(gitlab.home.control) as ledger:

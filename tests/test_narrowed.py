@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipelines.demo.web import Request, Response
+from pipelines.demo.server.web import Request, Response
 from tests.story import REPO, Project, judge, news, served, small_world
 
 OTHER = "lantern/other"

@@ -17,13 +17,13 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.warehouse import Home
+from pipelines.warehouse.data_dir import DataDir
 
 pytest.importorskip("marimo", reason="the notebooks need the extra: pip install -c constraints.txt -e '.[notebooks]'")
 
 from bench import reader_rows
-from pipelines import look
-from pipelines.look import page, plain, questions, spans
+from pipelines import charts
+from pipelines.charts import page, plain, questions, spans
 
 pytestmark = pytest.mark.ci
 
@@ -54,12 +54,12 @@ def run(name: str) -> dict[str, Any]:
     return dict(module.app.run()[1])
 
 
-def sql(home: Home, query: str) -> Any:
+def sql(home: DataDir, query: str) -> Any:
     with duckdb.connect(str(home.published), read_only=True) as connection:
         return connection.execute(query).fetchall()
 
 
-def say(home: Home, **words: str) -> None:
+def say(home: DataDir, **words: str) -> None:
     """Publishes as a run does, whole and at once, with one more utterance: the newest on GitLab, in other words."""
     copy = home.path / "next.duckdb"
     shutil.copy(home.published, copy)
@@ -78,8 +78,8 @@ def say(home: Home, **words: str) -> None:
 
 
 @pytest.fixture
-def home(demo_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    own = Home(tmp_path / "own")
+def home(demo_home: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataDir:
+    own = DataDir(tmp_path / "own")
     own.create()
     for file in (demo_home.published, demo_home.control, demo_home.search):
         shutil.copy(file, own.path / file.name)
@@ -88,7 +88,7 @@ def home(demo_home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ho
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_a_notebook_runs_as_a_script(name: str, demo_home: Home) -> None:
+def test_a_notebook_runs_as_a_script(name: str, demo_home: DataDir) -> None:
     """It ends well and prints its numbers, which are the warehouse's."""
     told = script(name, demo_home.path)
     if name == "health":
@@ -117,7 +117,7 @@ def test_a_warehouse_in_which_nothing_was_said_is_told_from_none(tmp_path: Path)
         assert "nothing has been said yet" in script(name, tmp_path)
 
 
-def test_the_pictures_show_what_was_said_and_not_the_week_that_is_not_over(home: Home) -> None:
+def test_the_pictures_show_what_was_said_and_not_the_week_that_is_not_over(home: DataDir) -> None:
     """Every bar is the count of a whole week, and the last week has none."""
     found = run("feedback")
     bars = {(row["day"], row["source"]): row["n"] for row in found["steps"]}
@@ -134,7 +134,7 @@ def test_the_pictures_show_what_was_said_and_not_the_week_that_is_not_over(home:
     assert sum(bars.values()) < found["numbers"]["things said"], "something was said in the last week"
 
 
-def test_reviews_tell_when_gitlab_resolved_and_both_forges_closed(home: Home) -> None:
+def test_reviews_tell_when_gitlab_resolved_and_both_forges_closed(home: DataDir) -> None:
     """A thread is settled when it was resolved or its change left the stage, not before; what is open is not settled."""
     found = run("reviews")
     settled = {(row["source"], row["length"]): row["n"] for row in found["settled"]}
@@ -149,7 +149,7 @@ def test_reviews_tell_when_gitlab_resolved_and_both_forges_closed(home: Home) ->
     assert files[path] == count
 
 
-def test_health_is_of_now_and_not_of_the_last_publish(home: Home) -> None:
+def test_health_is_of_now_and_not_of_the_last_publish(home: DataDir) -> None:
     """control.sqlite is read itself: what failed since is there."""
     import sqlite3
 
@@ -180,7 +180,7 @@ def test_questions_are_quick_and_bring_counts_not_rows(tmp_path: Path, monkeypat
         rows.append(len(found))
         return found
 
-    monkeypatch.setattr(look, "ask", ask)
+    monkeypatch.setattr(charts, "ask", ask)
     for _ in range(2):
         for name in ("feedback", "reviews"):
             run(name)
@@ -190,14 +190,14 @@ def test_questions_are_quick_and_bring_counts_not_rows(tmp_path: Path, monkeypat
     assert took[slowest] <= 0.3, slowest
 
 
-def test_a_page_sees_a_publish_although_another_still_asks(home: Home) -> None:
+def test_a_page_sees_a_publish_although_another_still_asks(home: DataDir) -> None:
     """DuckDB gives a process that holds a file the same file again, replaced or not: so questions wait for each other."""
-    before = look.ask("SELECT count(*) AS n FROM feedback.events")[0]["n"]
+    before = charts.ask("SELECT count(*) AS n FROM feedback.events")[0]["n"]
     began = threading.Event()
 
     def slow() -> None:
         began.set()
-        look.ask("SELECT sum(hash(i)) FROM range(300000000) AS t (i)")
+        charts.ask("SELECT sum(hash(i)) FROM range(300000000) AS t (i)")
 
     other = threading.Thread(target=slow)
     other.start()
@@ -206,7 +206,7 @@ def test_a_page_sees_a_publish_although_another_still_asks(home: Home) -> None:
     stamp = questions.stamp()
     say(home)
     assert questions.stamp() != stamp
-    assert look.ask("SELECT count(*) AS n FROM feedback.events")[0]["n"] == before + 1
+    assert charts.ask("SELECT count(*) AS n FROM feedback.events")[0]["n"] == before + 1
     other.join()
 
 
@@ -267,16 +267,16 @@ def test_words_are_shown_without_their_signs(said: str | None, shown: str) -> No
 
 
 def test_a_page_says_what_to_do_without_backticks() -> None:
-    told = page.nothing(look.Nothing("no warehouse", "run `earshot sync <now>`"))
+    told = page.nothing(charts.Nothing("no warehouse", "run `earshot sync <now>`"))
     assert "Run <b" in told and ">earshot sync &lt;now&gt;</b>" in told and "`" not in told
 
 
-def test_a_discussion_is_called_by_number_and_title(home: Home) -> None:
+def test_a_discussion_is_called_by_number_and_title(home: DataDir) -> None:
     """As `earshot show` takes it; a thread of posts by how it began."""
     row = {"source": "gitlab", "scope_name": "lantern/console", "parent_number": 7, "title": "A `x`", "n": 1}
-    (told,) = look.discussions([{"said": 3, **row, "opening_words": "why"}])
+    (told,) = charts.discussions([{"said": 3, **row, "opening_words": "why"}])
     assert list(told.items()) == [("said", 3), ("discussion", "console/7 A x"), ("n", 1)]
-    (told,) = look.discussions([{**row, "parent_number": None, "title": None, "opening_words": "A *post*"}])
+    (told,) = charts.discussions([{**row, "parent_number": None, "title": None, "opening_words": "A *post*"}])
     assert told["discussion"] == "A post"
 
 
@@ -288,21 +288,21 @@ def test_an_old_warehouse_says_so(days: int, is_old: bool) -> None:
     assert ("1 year old" in told) == (days == 400)
 
 
-def test_find_asks_the_search_index(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_asks_the_search_index(home: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     """As `earshot search` does, within the page's filters; without an index it says what makes one."""
-    rows, _ = look.find("token rotat*", since=datetime(2020, 1, 1, tzinfo=UTC), source=None, scope=None, author=None)
+    rows, _ = charts.find("token rotat*", since=datetime(2020, 1, 1, tzinfo=UTC), source=None, scope=None, author=None)
     assert any(row["discussion"].startswith("lantern/13 Rotate upstream tokens") for row in rows)
     assert all(row["url"] for row in rows)
-    only, none = look.find("token", source="gitlab", scope="lantern/charts")
+    only, none = charts.find("token", source="gitlab", scope="lantern/charts")
     assert (only, none) == ([], "Nobody said that.")
     home.search.unlink()
-    assert "earshot index" in look.find("token")[1]
+    assert "earshot index" in charts.find("token")[1]
 
 
-def test_bots_can_be_hidden(home: Home) -> None:
+def test_bots_can_be_hidden(home: DataDir) -> None:
     """From every number and picture."""
     everybody = run("feedback")
-    marks = importlib.import_module("pipelines.look.live")
+    marks = importlib.import_module("pipelines.charts.live")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(marks.Chosen, "bots", lambda _: marks.mo.ui.switch(False))
         people, reviews = run("feedback"), run("reviews")
@@ -372,7 +372,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def served(request: pytest.FixtureRequest, home: Home) -> Iterator[str]:
+def served(request: pytest.FixtureRequest, home: DataDir) -> Iterator[str]:
     """`marimo run` as a reader starts it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -393,7 +393,7 @@ def served(request: pytest.FixtureRequest, home: Home) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("served", ["feedback"], indirect=True)
-def test_a_reader_filters_and_a_publish_is_seen(served: str, home: Home, browser: Any) -> None:
+def test_a_reader_filters_and_a_publish_is_seen(served: str, home: DataDir, browser: Any) -> None:
     """Numbers follow the filter and the publish, the filter outlives it; what others wrote is text; nothing leaves the
     machine and the console is silent.
     """
@@ -424,7 +424,9 @@ def test_a_reader_filters_and_a_publish_is_seen(served: str, home: Home, browser
 
 
 @pytest.mark.parametrize("served", NOTEBOOKS, indirect=True)
-def test_a_page_looks_right_in_the_dark(served: str, home: Home, browser: Any, request: pytest.FixtureRequest) -> None:
+def test_a_page_looks_right_in_the_dark(
+    served: str, home: DataDir, browser: Any, request: pytest.FixtureRequest
+) -> None:
     """Charts are there, light on dark, nothing leaves the machine and the console is silent."""
     shown = Page(browser, served, "dark")
     shown.bars(2)
@@ -475,7 +477,7 @@ LOOK = """
 
 
 @pytest.mark.parametrize("served", NOTEBOOKS, indirect=True)
-def test_a_page_fits_on_every_screen(served: str, home: Home, browser: Any, request: pytest.FixtureRequest) -> None:
+def test_a_page_fits_on_every_screen(served: str, home: DataDir, browser: Any, request: pytest.FixtureRequest) -> None:
     """Nothing stands beyond its column or its picture, in one typeface, and nobody's backticks are printed."""
     for width in (700, 1280, 1920):
         shown = Page(browser, served, "light", width)
@@ -487,7 +489,7 @@ def test_a_page_fits_on_every_screen(served: str, home: Home, browser: Any, requ
 
 
 @pytest.mark.parametrize("served", ["feedback"], indirect=True)
-def test_a_page_waits_for_its_first_warehouse(served: str, home: Home, browser: Any, tmp_path: Path) -> None:
+def test_a_page_waits_for_its_first_warehouse(served: str, home: DataDir, browser: Any, tmp_path: Path) -> None:
     """Opened before anything is published it says so, and fills by itself after the first publish."""
     aside = home.published.rename(tmp_path / "aside.duckdb")
     shown = Page(browser, served, "light")

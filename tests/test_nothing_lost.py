@@ -9,10 +9,10 @@ import pendulum
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Switches
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Switches
 from tests.memory import Killed, Memory, judge, read
 from tests.memory import settings as github
 

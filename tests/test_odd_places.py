@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo.github_world import GitHubWorld
+from pipelines.demo.github.world import GitHubWorld
 from tests.asked import Reader
 from tests.story import Project, served, small_world
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines import marks
-from pipelines.demo.github_repo import Repo
+from pipelines.demo.github.repo import Repo
+from pipelines.models import slash_commands
 from tests.speaker import Speaker, answers
 from tests.story import REPO
 
@@ -19,8 +19,8 @@ EVENT = "github:issue_comment:1:7:20260101T000000Z-0123456789"
 def keys(body: str, event_key: str = EVENT) -> dict[str, str]:
     """Of each command its key, by its line and how often it was there."""
     found: dict[str, str] = {}
-    for row in marks.rows(event_key, "github:1:#1", body, "/earshot"):
-        one = dict(zip([column.split()[0] for column in marks.COLUMNS.split(", ")], row, strict=True))
+    for row in slash_commands.rows(event_key, "github:1:#1", body, "/earshot"):
+        one = dict(zip([column.split()[0] for column in slash_commands.COLUMNS.split(", ")], row, strict=True))
         if one["kind"] == "command":
             lines = [name for name in found if name.startswith(f"{one['line']} ")]
             found[f"{one['line']} {len(lines) + 1}"] = str(one["command_key"])

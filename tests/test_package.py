@@ -19,7 +19,12 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 OURS = {"sources", "pipelines", "tests", "bench"}
 # what only works after an extra was installed, besides what is imported inside of functions
-ROOMS = {"pipelines/look": "notebooks", "notebooks": "notebooks", "pipelines/destinations": "postgres"}
+ROOMS = {
+    "pipelines/charts": "notebooks",
+    "notebooks": "notebooks",
+    "pipelines/warehouse/postgres": "postgres",
+    "pipelines/warehouse/ducklake": "ducklake",
+}
 
 
 def names(requirements: list[str]) -> set[str]:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pendulum import DateTime
 
-from sources.http import Answer, Failure
-from sources.paging import Page, Sighting, Window, overlapping, walk
+from sources.core.http.client import Answer, Failure
+from sources.core.paging import Identified, Page, Window, overlapping, walk
 
 START = pendulum.datetime(2026, 1, 1)
 
@@ -48,8 +48,8 @@ def answer(at: DateTime = START) -> Answer:
     return Answer(200, httpx.Headers(), b"", [], httpx.URL("http://api.test/list"), None)
 
 
-def sight(item: dict[str, Any]) -> Sighting:
-    return Sighting(item["id"], str(item["version"]), START.add(seconds=item["second"]))
+def sight(item: dict[str, Any]) -> Identified:
+    return Identified(item["id"], str(item["version"]), START.add(seconds=item["second"]))
 
 
 def walked(moving: MovingList, **options: Any) -> list[tuple[int, int]]:

@@ -6,11 +6,11 @@ from typing import Any
 import pendulum
 import pytest
 
-from pipelines import past
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.ledger import Ledger
-from sources.http import Tally
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.state import ledger_history
+from pipelines.state.ledger import Ledger
+from sources.core.http.client import RequestCounts
 from tests.small_gitlab import gitlab, project, world
 from tests.synced import GitLabDesk
 
@@ -25,7 +25,10 @@ def told(ledger: Ledger, query: str) -> list[Any]:
 
 def ran(ledger: Ledger, *, days_ago: float, new: int) -> int:
     run_id = ledger.begin("bulk", ["gitlab"])
-    lists = {("issues", "1"): Tally(requests=2, new=new, lag_seconds=3.0 if new else None), ("issues", "2"): Tally(3)}
+    lists = {
+        ("issues", "1"): RequestCounts(requests=2, new=new, lag_seconds=3.0 if new else None),
+        ("issues", "2"): RequestCounts(3),
+    }
     ledger.record_requests(run_id, "gitlab", lists, {})
     ledger.finish(run_id, "done", 0, rows_new=new)
     ledger.note(run_id, started_at=pendulum.now("UTC").subtract(hours=int(days_ago * 24)).to_iso8601_string())
@@ -38,7 +41,7 @@ def test_quiet_runs_of_long_ago_are_one_row_a_list(tmp_path: Path) -> None:
         runs = [ran(ledger, days_ago=49.5 - n, new=int(n == 3)) for n in range(40)]
         sums = "SELECT sum(requests), sum(new), count(lag_seconds) FROM requests"
         before = told(ledger, sums)
-        past.fold(ledger)
+        ledger_history.fold(ledger)
         old = runs[19]  # the last one of more than 30 days ago
         assert told(ledger, sums) == before
         assert [id_ for (id_,) in told(ledger, "SELECT run_id FROM runs ORDER BY 1")] == [runs[3], *runs[19:]]
@@ -51,12 +54,12 @@ def test_it_is_done_once_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with Ledger.open(tmp_path / "control.sqlite") as ledger:
         for _ in range(3):
             ran(ledger, days_ago=29.9, new=0)
-        past.fold(ledger)
+        ledger_history.fold(ledger)
         for days, runs in ((0.5, 3), (1.5, 1), (3, 1)):
             with monkeypatch.context() as patch:
                 now = pendulum.now("UTC").add(hours=int(days * 24))
                 patch.setattr(pendulum, "now", lambda _, now=now: now)
-                past.fold(ledger)
+                ledger_history.fold(ledger)
             assert told(ledger, "SELECT count(*) FROM runs") == [(runs,)]
             assert told(ledger, "SELECT sum(requests) FROM requests") == [(15,)]
 

@@ -5,8 +5,8 @@ import time
 
 import duckdb
 
-from pipelines.ask.acks import acknowledge
-from pipelines.ledger import Ledger
+from pipelines.ask.query.acks import acknowledge
+from pipelines.state.ledger import Ledger
 from tests.asked import Reader
 
 

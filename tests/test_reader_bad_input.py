@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rich.cells import cell_len
 
 from pipelines.cli import main
-from pipelines.warehouse import Home
+from pipelines.warehouse.data_dir import DataDir
 from tests.asked import Reader
 
 ESCAPES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -187,7 +187,7 @@ def test_wide_characters_and_emoji_fit_narrow_terminals(own: Reader) -> None:
 
 def test_without_a_warehouse_the_way_to_one_is_told(tmp_path: Path) -> None:
     """Nothing at all; and a control plane whose first run has not published yet."""
-    empty = Reader(Home(tmp_path / "none"))
+    empty = Reader(DataDir(tmp_path / "none"))
     for words in (
         ["list", "mrs"],
         ["show", "mr", "1"],
@@ -201,7 +201,7 @@ def test_without_a_warehouse_the_way_to_one_is_told(tmp_path: Path) -> None:
     assert empty.json("list", "mrs")["error"]["code"] == "NOTHING_YET"
     assert not empty.home.path.exists()
     (tmp_path / "begun").mkdir()
-    begun = Reader(Home(tmp_path / "begun"))
+    begun = Reader(DataDir(tmp_path / "begun"))
     begun.home.control.write_bytes(b"")
     assert "no run has published anything" in begun.ask("list", "mrs").err
 

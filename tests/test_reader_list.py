@@ -5,7 +5,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.ask import listing
+from pipelines.ask.commands import listing
 from tests.asked import Reader
 
 PROJECTS = {1001: "console", 1002: "charts"}

@@ -10,15 +10,15 @@ import pytest
 from click.testing import CliRunner
 
 from pipelines import run as run_module
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_state import Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.mending import DELETED, Difference, mends
-from pipelines.shadow import Verdict, verify
-from pipelines.sync import Options
-from sources.github import Github
-from sources.gitlab import Gitlab, GitlabConfig
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.state import Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.sync.mending import DELETED, Difference, mends
+from pipelines.sync.run import Options
+from pipelines.sync.verify import Verdict, verify
+from sources.github.source import Github
+from sources.gitlab.source import Gitlab, GitlabConfig
 from tests import memory
 from tests.story import NOW
 from tests.synced import Desk, Reached, bluesky_desk, desk, gitlab_desk

@@ -5,10 +5,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import models
-from pipelines.mirror import mirror_cursors, prepare
-from sources.http import Tally
-from sources.reading import Reading
+from pipelines.models import build
+from pipelines.state.mirror import mirror_cursors, prepare
+from sources.core.http.client import RequestCounts
+from sources.core.reading import Reading
 from tests.test_models import NOW, TABLES, empty, issue, put
 
 __all__ = ["empty"]  # the fixture
@@ -43,7 +43,7 @@ def test_both_forges_speak_one_language(empty: Connection) -> None:
     gitlab(empty, "merge_requests__labels", name="z", parent_key="gitlab:9:!3")
     gitlab(empty, "merge_requests__labels", name="a", parent_key="gitlab:9:!3")
     gitlab(empty, "merge_requests__reviewers", username="freja", parent_key="gitlab:9:!3")
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert parents(empty, "kind, state, labels, assignees, reviewers, source_branch, merged_by, is_draft") == [
         ("issue", "open", ["bug", "a, b"], ["maya"], [], None, None, False),
         ("issue", "closed", [], [], [], None, None, False),
@@ -59,7 +59,7 @@ def test_reviewers_are_those_asked_and_those_who_did(empty: Connection) -> None:
     for id_, author in enumerate(("odile", "maya", "odile")):
         put(empty, "reviews", id=id_, version="v", event_key=f"r{id_}", scope="7", number=1, parent_key="github:7:1", state="APPROVED",
             body="", author=author, created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert parents(empty, "kind, reviewers, source_branch, target_branch") == [
         ("pull_request", ["benji", "odile"], "topic", "main")
     ]
@@ -69,12 +69,12 @@ def test_what_is_deleted_is_gone_and_what_changes_changes(empty: Connection) -> 
     """Kept by its key: a later load replaces the row, a deletion takes it out, others stay."""
     merge_request(empty, 1)
     merge_request(empty, 2)
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     empty.execute("UPDATE gitlab.merge_requests SET state = 'merged', _dlt_load_id = '2' WHERE number = 1")
     gitlab(
         empty, "deletions", load="2", parent_key="gitlab:9:!2", scope="9", is_deleted=True, noticed_at=NOW.add(days=1)
     )
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert parents(empty, "number, state") == [(1, "merged")]
 
 
@@ -84,7 +84,7 @@ def test_what_was_renamed_is_called_so_everywhere(empty: Connection) -> None:
     merge_request(empty, 2)
     put(empty, "repositories", id=7, scope="7", repo="a/new", seen_at=NOW)
     gitlab(empty, "projects", id=9, scope="9", project="g/new", seen_at=NOW)
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     for table in ("feedback.parents", "ops.completeness"):
         told = f"SELECT scope_name FROM {table} ORDER BY source"
         assert empty.execute(told).fetchall() == [("a/new",), ("g/new",)]
@@ -107,7 +107,7 @@ def test_gitlabs_bots_are_known_by_their_names_however_they_are_written(empty: C
                parent_kind="merge_request", parent_key=f"gitlab:9:!{number}", discussion_id="d", is_individual=True,
                is_system=False, is_internal=False, is_diff_note=False, body="B", author=name, created_at=NOW,
                updated_at=NOW, seen_at=NOW)  # fmt: skip
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     for kind in ("merge_request", "note"):
         found = f"SELECT author, is_bot FROM feedback.events WHERE kind = '{kind}'"
         assert dict(empty.execute(found).fetchall()) == names
@@ -138,12 +138,12 @@ def test_threads_follow_what_is_said_in_them(empty: Connection) -> None:
         is_resolvable=True,
         is_resolved=False,
     )
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     told = "SELECT opener, last_author, is_resolved, comment_count FROM feedback.threads"
     assert empty.execute(told).fetchall() == [("freja", "noor", False, 2)]
     empty.execute("UPDATE gitlab.threads__discussions SET is_resolved = true")
     gitlab(empty, "threads", load="2", parent_key="gitlab:9:!1", scope="9", number=1)
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert empty.execute(told).fetchall() == [("freja", "noor", True, 2)]
 
 
@@ -161,7 +161,7 @@ def test_a_suggestion_is_what_was_proposed_and_no_quote_of_it(empty: Connection)
         put(empty, "review_comments", id=id_, version="v", event_key=f"c{id_}", scope="7", number=1, parent_key="github:7:1",
             thread_id=id_, path="a", side="RIGHT", original_line=1, body=body, author="odile", created_at=NOW, updated_at=NOW,
             seen_at=NOW)  # fmt: skip
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT suggestion FROM feedback.diff_notes ORDER BY event_key").fetchall() == [
         ("a\r\n",), (None,), ("```sh\nmake\n```\n",), ("a = `x```y`\n",), (None,)
     ]  # fmt: skip
@@ -184,7 +184,7 @@ def test_cursors_bear_their_own_places_names() -> None:
 @pytest.mark.parametrize(("saved", "expected"), [({"issues": {"7": {}}}, 30.0), ({}, None)])
 def test_lag_is_the_age_of_the_newest_news(saved: dict[str, Any], expected: float | None) -> None:
     """When it was read; what was there before we came says nothing of our pace, nor does what has no time."""
-    reading = Reading(api=None, emit=None, saved=saved, tallies={("issues", "7"): Tally()})  # type: ignore[arg-type]
+    reading = Reading(api=None, emit=None, saved=saved, tallies={("issues", "7"): RequestCounts()})  # type: ignore[arg-type]
     rows = [{"seen_at": NOW, "updated_at": NOW.subtract(seconds=age)} for age in (90, 30, 60)]
     reading._lags("issues", "7", [*rows, {"id": 1}], is_known="7" in saved.get("issues", {}))
     assert reading.tally("issues", "7").lag_seconds == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.ask.names import short_id, shortened
+from pipelines.ask.query.names import short_id, shortened
 from tests.asked import Reader
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.warehouse import Home
+from pipelines.warehouse.data_dir import DataDir
 from tests.asked import Reader
 
 PAGE = Path(__file__).parents[1] / "docs/schema.md"
@@ -56,5 +56,5 @@ def test_a_table_that_is_not_there(demo: Reader, typed: str) -> None:
 
 
 def test_no_warehouse_yet(tmp_path: Path) -> None:
-    told = Reader(Home(tmp_path)).json("schema")
+    told = Reader(DataDir(tmp_path)).json("schema")
     assert not told["ok"] and told["error"]["code"] == "NOTHING_YET"

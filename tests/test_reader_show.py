@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.ask.suggestion import diffed, new_side
+from pipelines.ask.format.suggestion import diffed, new_side
 from tests.asked import Reader
 
 

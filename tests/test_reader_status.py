@@ -6,10 +6,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.ask import health, times
-from pipelines.ledger import Ledger
-from pipelines.quarantine import Quarantine
-from sources.reading import Problem, Quarantined
+from pipelines.ask.query import health, times
+from pipelines.state.ledger import Ledger
+from pipelines.state.quarantine import Quarantine
+from sources.core.reading import Problem, Quarantined
 from tests.asked import REAL_NOW, Reader, at_its_time
 
 

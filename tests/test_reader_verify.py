@@ -11,12 +11,12 @@ import pytest
 
 from pipelines import settings
 from pipelines.demo import demo_sources
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.web import Request, Response
-from pipelines.shadow import DELETED, Difference, in_doubt, verify
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
-from sources.reading import Problem
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request, Response
+from pipelines.sync.run import Options, sync
+from pipelines.sync.verify import DELETED, Difference, in_doubt, verify
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.reading import Problem
 from tests.asked import Reader
 from tests.story import NOW
 from tests.synced import GitHubDesk, Reached, desk
@@ -61,7 +61,7 @@ def test_every_kind_of_difference_is_found(own: Reader) -> None:
 
 def test_what_was_said_since_is_missing_until_the_next_run(tmp_path: Path) -> None:
     """A run behind the world, then one more."""
-    reader = Reader(Home(tmp_path))
+    reader = Reader(DataDir(tmp_path))
     asyncio.run(sync(reader.home, gitlab(), Options(keep_payloads=False)))
     later = [each for each in demo_sources(2) if each.source.name == "gitlab"]
     assert found(reader, later)["missing"] > 0
@@ -165,5 +165,5 @@ def test_the_command_reads_what_is_configured(own: Reader, monkeypatch: pytest.M
 
 def test_nothing_to_compare_with_is_said_before_reading(tmp_path: Path) -> None:
     """An hour of requests later would be late."""
-    asked = Reader(Home(tmp_path / "none")).ask("verify")
+    asked = Reader(DataDir(tmp_path / "none")).ask("verify")
     assert asked.code == 1 and "no warehouse" in asked.err

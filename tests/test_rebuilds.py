@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from pipelines import mirror
 from pipelines.demo import demo_sources
-from pipelines.documents import index_all
-from pipelines.sharding import Shard
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
+from pipelines.search.documents import index_all
+from pipelines.state import mirror
+from pipelines.sync.run import Options, sync
+from pipelines.sync.shards import Shard
+from pipelines.warehouse.data_dir import DataDir
 from tests.elsewhere import IN_CI, place, same_place
 from tests.servers import Cluster
 
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.ci
 COUNTS = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents", "ops.completeness")
 
 
-def run(home: Home, **options: Any) -> None:
+def run(home: DataDir, **options: Any) -> None:
     report = asyncio.run(sync(home, demo_sources(0), Options(**options)))
     assert report.exit_code == 0, report.error
 
 
-def counted(home: Home) -> list[Any]:
+def counted(home: DataDir) -> list[Any]:
     """By a reader of another process."""
     reader = same_place(home, Shard())
     with reader.destination.published(reader) as connection:
@@ -102,7 +102,7 @@ def test_documents_stay_until_they_are_made_again(engine: str, server: Cluster, 
     """
     home = place(engine, server, tmp_path)
     run(home)
-    before, reader = counted(home), Home(tmp_path / "reader", same_place(home, Shard()).destination)
+    before, reader = counted(home), DataDir(tmp_path / "reader", same_place(home, Shard()).destination)
     assert index_all(reader) > 100
     with home.destination.building(home, {}) as connection:
         connection.execute("UPDATE feedback.documents SET parent_key = 'of nobody' WHERE number = 1")

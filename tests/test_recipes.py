@@ -17,13 +17,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from pipelines import control
-from pipelines.ask.status import status
-from pipelines.destinations.postgres import Postgres
-from pipelines.ledger import Ledger
+from pipelines.ask.commands.status import status
 from pipelines.run import main
-from pipelines.sharding import Shard
-from pipelines.warehouse import Home
+from pipelines.state import decisions
+from pipelines.state.ledger import Ledger
+from pipelines.sync.shards import Shard
+from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.postgres.destination import Postgres
 from tests.asked import Reader
 from tests.elsewhere import differences, place
 from tests.servers import PASSWORD, Cluster, programs
@@ -137,12 +137,12 @@ def metrics(own: Reader) -> set[str]:
     with Ledger.open(own.home.control) as ledger:
         ledger.connection.execute("UPDATE requests SET lag_seconds = 12.5")
         ledger.finish(ledger.begin("bulk", ["github"]), "failed", 1, seconds=1.0)
-    with control.writing(own.home) as decided:
+    with decisions.writing(own.home) as decided:
         decided.rows(
             "INSERT INTO answers (token, source, scope, scope_name, parent_key, parent_kind, parent_number, body,"
             " resolves, status, attempts, is_unsure, is_over, planned_at)"
             " VALUES ('t', 'github', '1', 'a/b', 'k', 'issue', 1, '', 0, 'posted', 1, 0, 1, ?)",
-            [control.now()],
+            [decisions.now()],
         )
     with duckdb.connect(str(own.home.published)) as connection:
         connection.execute("UPDATE feedback.events SET updated_at = seen_at + INTERVAL 1 HOUR WHERE kind = 'note'")
@@ -223,7 +223,7 @@ def test_the_container_file_brings_what_the_package_needs() -> None:
     assert "USER earshot" in lines
 
 
-def backed_up(home: Home, folder: Path, **environ: str) -> Path:
+def backed_up(home: DataDir, folder: Path, **environ: str) -> Path:
     told = subprocess.run(
         [str(RECIPES / "backup.sh"), str(folder)], capture_output=True, text=True, check=False,
         env={**os.environ, "EARSHOT_DATA": str(home.path), **environ},
@@ -247,7 +247,7 @@ def test_a_file_comes_back_from_its_backup_and_goes_on_from_there(tmp_path: Path
         shutil.copy(file, restored.home.path)
     assert restored.run().exit_code == 0
     assert differences(reader.home, restored.home, SEEN) == {}
-    with control.writing(restored.home) as decided:
+    with decisions.writing(restored.home) as decided:
         assert len(decided.rows("SELECT as_of FROM restorations")) == 1, "or an answer of since then is said twice"
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.record import COUNT, TEXT, Table, Unreadable, event_key, instant, integer, text, version
+from sources.core.values import COUNT, TEXT, Table, Unreadable, event_key, instant, integer, text, version
 
 
 @pytest.mark.parametrize("value", [

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pipelines import lifecycle
-from pipelines.demo.gitlab_project import MergeRequest, Project
-from pipelines.demo.gitlab_world import GitLabWorld
+from pipelines.demo.gitlab.project import MergeRequest, Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.state import watched
 from tests.small_gitlab import gitlab, project, world
 from tests.synced import GitLabDesk
 
@@ -38,21 +38,21 @@ def test_it_was_closed_and_reopened_and_stays_closed_here(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, mr: MergeRequest, key: str
 ) -> None:
     """Nothing of it counts in the very publish that shows it, nor later; who resumes it takes it up again."""
-    lifecycle.put(gitlab.home, key, "watched")
+    watched.put(gitlab.home, key, "watched")
     gitlab.run()
     assert gitlab.one(ACTIONABLE, key) > 0
     passed(world, project, mr, "close", "reopen", "comment")
     gitlab.run()
     assert gitlab.one("SELECT state FROM feedback.parents WHERE parent_key = ?", key) == "open"
-    assert lifecycle.state_of(gitlab.home, key) == "closed" and gitlab.one(ACTIONABLE, key) == 0
+    assert watched.state_of(gitlab.home, key) == "closed" and gitlab.one(ACTIONABLE, key) == 0
     assert gitlab.one("SELECT state FROM ops.lifecycle") == "closed"
     passed(world, project, mr, "comment")
     gitlab.run()
     assert gitlab.one(ACTIONABLE, key) == 0
-    lifecycle.put(gitlab.home, key, "watched")
+    watched.put(gitlab.home, key, "watched")
     gitlab.run()
     gitlab.run()
-    assert lifecycle.state_of(gitlab.home, key) == "watched" and gitlab.one(ACTIONABLE, key) > 0
+    assert watched.state_of(gitlab.home, key) == "watched" and gitlab.one(ACTIONABLE, key) > 0
     gitlab.judge()
 
 
@@ -62,19 +62,19 @@ def test_what_was_closed_before_it_was_watched_says_nothing(
     """Also when a run reads of it only after somebody has begun to watch."""
     passed(world, project, mr, "close", "reopen")
     gitlab.run()
-    lifecycle.put(gitlab.home, key, "watched")
+    watched.put(gitlab.home, key, "watched")
     passed(world, project, mr, "comment")
     gitlab.run()
-    assert lifecycle.state_of(gitlab.home, key) == "watched" and gitlab.one(ACTIONABLE, key) > 0
+    assert watched.state_of(gitlab.home, key) == "watched" and gitlab.one(ACTIONABLE, key) > 0
 
 
 def test_blocked_is_over_too(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, mr: MergeRequest, key: str
 ) -> None:
-    lifecycle.put(gitlab.home, key, "blocked")
+    watched.put(gitlab.home, key, "blocked")
     passed(world, project, mr, "close", "reopen")
     gitlab.run()
-    assert lifecycle.state_of(gitlab.home, key) == "closed"
+    assert watched.state_of(gitlab.home, key) == "closed"
 
 
 def test_what_nobody_watches_counts_while_it_is_open(
@@ -82,7 +82,7 @@ def test_what_nobody_watches_counts_while_it_is_open(
 ) -> None:
     passed(world, project, mr, "close", "reopen")
     gitlab.run()
-    assert gitlab.one(ACTIONABLE, key) > 0 and lifecycle.state_of(gitlab.home, key) is None
+    assert gitlab.one(ACTIONABLE, key) > 0 and watched.state_of(gitlab.home, key) is None
 
 
 def test_closings_are_rows(

@@ -2,7 +2,7 @@
 
 import duckdb
 
-from pipelines import models
+from pipelines.models import build
 from tests.test_models import NOW, TABLES, empty, issue, put
 from tests.test_reader_models import gitlab, merge_request
 
@@ -47,7 +47,7 @@ def test_verdicts_are_told_with_and_without_words(empty: Connection) -> None:
     note(empty, 4, "kofi", "unapproved this merge request")
     note(empty, 5, "kofi", "approved this merge request", is_system=False)  # somebody says so
     note(empty, 6, "kofi", "added 1 commit")
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     told = "SELECT author, verdict, has_words, is_standing FROM feedback.reviews ORDER BY source, created_at"
     assert empty.execute(told).fetchall() == [
         ("maya", "changes_requested", True, True),
@@ -68,5 +68,5 @@ def test_a_verdict_that_changed_is_told_once(empty: Connection) -> None:
     review(empty, 1, "maya", "APPROVED")
     review(empty, 1, "maya", "DISMISSED", hours=1)
     put(empty, "latest_versions", kind="review", id=1, version="vDISMISSED", parent_key="github:7:1")
-    models.build(empty, TABLES, anew=False)
+    build.build(empty, TABLES, anew=False)
     assert empty.execute("SELECT verdict, is_standing FROM feedback.reviews").fetchall() == [("dismissed", True)]

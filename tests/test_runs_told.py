@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from pipelines import documents, making
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request, Response
-from pipelines.ledger import Ledger
-from sources.target import Target
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Request, Response
+from pipelines.search import documents
+from pipelines.state.ledger import Ledger
+from pipelines.sync import after_load
+from sources.core.targets import Target
 from tests.small_gitlab import PLACE, gitlab, project, world
 from tests.synced import GitLabDesk
 from tests.test_gitlab_kills import GitLabProject, past, served
@@ -103,7 +104,7 @@ def test_a_run_that_others_published_beside_is_told_to_its_end(
             await making_beside(gitlab)
             assert gitlab.sql(runs) == [("surgical", "running", "embed"), ("bulk", "done", "done")]
 
-    monkeypatch.setattr(making.Making, "embed", embed)
+    monkeypatch.setattr(after_load.Making, "embed", embed)
     news(world, project, 1)
     assert gitlab.operate(PLACE, MR).exit_code == 0
     news(world, project, 3)
@@ -117,7 +118,7 @@ def news(world: GitLabWorld, project: Project, number: int) -> None:
 
 
 async def making_beside(gitlab: GitLabDesk) -> None:
-    from pipelines.sync import Options, sync
+    from pipelines.sync.run import Options, sync
     from tests.synced import Reached
 
     assert (await sync(gitlab.home, [Reached(gitlab.source(gitlab.names), gitlab.app)], Options())).exit_code == 0
@@ -230,5 +231,5 @@ def test_people_are_told_too(story: GitLabProject) -> None:
 @pytest.mark.ci
 def test_a_killed_run_is_not_complete(story: GitLabProject) -> None:
     """Nobody was there to say how it ended: it says that it did not."""
-    killed = story.killed_at("pipelines.warehouse:Home.publish", "--mr", "1")
+    killed = story.killed_at("pipelines.warehouse.data_dir:DataDir.publish", "--mr", "1")
     assert killed.code == -signal.SIGKILL and completion(story) == "unfinished"

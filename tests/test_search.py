@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.cli import main
-from pipelines.index import opened, reading
-from pipelines.search import search
-from pipelines.words import wanted
+from pipelines.search.index import opened, reading
+from pipelines.search.query import search
+from pipelines.search.search_query import wanted
 
 AT = "2026-03-01T12:00:00Z"
 TEXTS = {

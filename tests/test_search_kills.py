@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.documents import document
-from pipelines.search import search
-from pipelines.warehouse import Home
+from pipelines.search.documents import document
+from pipelines.search.query import search
+from pipelines.warehouse.data_dir import DataDir
 from tests.test_gitlab_kills import SETTLED, past, served
 
 pytestmark = pytest.mark.ci
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.ci
 LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 
-def indexed(home: Home) -> list[Any]:
+def indexed(home: DataDir) -> list[Any]:
     with sqlite3.connect(home.search) as connection:
         return connection.execute(
             "SELECT d.document_key, d.row_hash, w.body FROM documents AS d JOIN words AS w ON w.rowid = d.id ORDER BY 1"
@@ -27,10 +27,10 @@ def indexed(home: Home) -> list[Any]:
 
 
 STAGES = [
-    ("pipelines.documents:begun", "before", 1), ("pipelines.documents:models.regenerate", "after", 1),
-    ("pipelines.index:Index._put", "after", 1), ("pipelines.index:Index.replace", "after", 1),
-    ("pipelines.documents:begun", "after", 1), ("pipelines.documents:Documented.finish", "after", 1),
-    ("pipelines.warehouse:Home.publish", "after", 1),
+    ("pipelines.search.documents:begun", "before", 1), ("pipelines.search.documents:models.regenerate", "after", 1),
+    ("pipelines.search.index:Index._put", "after", 1), ("pipelines.search.index:Index.replace", "after", 1),
+    ("pipelines.search.documents:begun", "after", 1), ("pipelines.search.documents:Documented.finish", "after", 1),
+    ("pipelines.warehouse.data_dir:DataDir.publish", "after", 1),
 ]  # fmt: skip
 SURGICAL = ["--issue", "1", "--mr", "1"]
 KILLS = [(*s, targets) for n, s in enumerate(STAGES) for targets in ([], SURGICAL) if LONG or not targets or n % 3 == 0]
@@ -50,7 +50,7 @@ def test_a_killed_run_is_finished_by_the_next(
         killed = project.killed_at(where, *targets, moment=moment, call=call)
         assert killed.code == -signal.SIGKILL, killed.said
         assert project.quick().code == 0
-        home = Home(project.data)
+        home = DataDir(project.data)
         assert len([hit for hit in search("zebrafish", data=home.path) if hit.has_all_words]) == 2
         with duckdb.connect(str(home.published), read_only=True) as connection:
             assert connection.execute(

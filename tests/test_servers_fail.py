@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.destinations.choice import destination
-from pipelines.destinations.ducklake import DuckLake
-from pipelines.destinations.postgres import Postgres
-from pipelines.sharding import Shard
-from pipelines.warehouse import Home
-from sources.config import ConfigError
+from pipelines.sync.shards import Shard
+from pipelines.warehouse.choice import destination
+from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.ducklake.destination import DuckLake
+from pipelines.warehouse.postgres.destination import Postgres
+from sources.core.config import ConfigError
 from tests.elsewhere import ENGINES, IN_CI, differences, place, same_place
 from tests.servers import PASSWORD, Cluster, cluster
 from tests.story import news, small_world
@@ -54,16 +54,16 @@ def untroubled(world: Any, folder: Path) -> GitHubDesk:
     return reader
 
 
-def elsewhere(world: Any, home: Home) -> GitHubDesk:
+def elsewhere(world: Any, home: DataDir) -> GitHubDesk:
     reader = desk(home.path, world)
     reader.home = home
     return reader
 
 
-def before(method: str) -> Callable[[Home, pytest.MonkeyPatch, Callable[[], None]], None]:
+def before(method: str) -> Callable[[DataDir, pytest.MonkeyPatch, Callable[[], None]], None]:
     """Calls `strike` just before the destination's method, once."""
 
-    def arm(home: Home, patch: pytest.MonkeyPatch, strike: Callable[[], None]) -> None:
+    def arm(home: DataDir, patch: pytest.MonkeyPatch, strike: Callable[[], None]) -> None:
         original = getattr(type(home.destination), method)
 
         def struck(self: Any, *args: Any, **named: Any) -> Any:
@@ -76,7 +76,7 @@ def before(method: str) -> Callable[[Home, pytest.MonkeyPatch, Callable[[], None
     return arm
 
 
-def while_loading(home: Home, patch: pytest.MonkeyPatch, strike: Callable[[], None]) -> None:
+def while_loading(home: DataDir, patch: pytest.MonkeyPatch, strike: Callable[[], None]) -> None:
     """After some tables of a package, not all."""
     from dlt.load.load import Load
 
@@ -91,9 +91,9 @@ def while_loading(home: Home, patch: pytest.MonkeyPatch, strike: Callable[[], No
     patch.setattr(Load, "w_run_job", struck)
 
 
-def before_the_commit(home: Home, patch: pytest.MonkeyPatch, strike: Callable[[], None]) -> None:
+def before_the_commit(home: DataDir, patch: pytest.MonkeyPatch, strike: Callable[[], None]) -> None:
     """Models are built, and readers have not seen them."""
-    from pipelines import mirror
+    from pipelines.state import mirror
 
     original = mirror.mirror_cursors
 
@@ -271,6 +271,6 @@ def test_an_address_is_shown_without_its_password() -> None:
 
 
 def cluster_address(url: str = "postgresql://earshot:s3cret%2F%26w%C3%B6rd@db.example:5433/feedback") -> Any:
-    from pipelines.destinations.server import Address
+    from pipelines.warehouse.postgres.server import Address
 
     return Address.parse("tests", url)

@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from bench.world import World
-from pipelines.destinations import lake_instance
-from pipelines.destinations.errors import Locked
-from pipelines.destinations.server import Address
-from pipelines.sharding import Shard
-from pipelines.warehouse import Home
-from sources.config import ConfigError
+from pipelines.sync.shards import Shard
+from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.ducklake import instance
+from pipelines.warehouse.errors import Locked
+from pipelines.warehouse.postgres.server import Address
+from sources.core.config import ConfigError
 from tests.elsewhere import ENGINES, differences, place, same_place
 from tests.servers import Cluster
 
@@ -61,7 +61,7 @@ class Team:
         return [ended(process) for process in [self.start(f"{k}/{of}") for k in range(1, of + 1)]]
 
     @property
-    def home(self) -> Home:
+    def home(self) -> DataDir:
         return place(self.engine, self.server, self.folder, self.database)
 
 
@@ -92,15 +92,15 @@ def teams(world: World, server: Cluster, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture(scope="module")
-def alone(teams: Any) -> Home:
+def alone(teams: Any) -> DataDir:
     """What one runner leaves in a file of its own."""
     one = teams("duckdb")
     ended(one.start())
-    return Home(one.folder / "data")
+    return DataDir(one.folder / "data")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_four_at_once_leave_what_one_leaves(engine: str, teams: Any, alone: Home) -> None:
+def test_four_at_once_leave_what_one_leaves(engine: str, teams: Any, alone: DataDir) -> None:
     """First reads side by side into tables that nobody has made yet; then three runners take the scopes over: they go
     on where the four were, by cursors in the destination, and are told that nothing has changed.
     """
@@ -121,8 +121,8 @@ def test_runners_that_meet_before_there_is_a_lake_make_one(server: Cluster, tmp_
 
         def opened(catalog: Address = catalog, door: Barrier = door) -> list[tuple[Any, ...]]:
             door.wait()
-            with lake_instance.opened(catalog, f"{tmp_path / catalog.database}/") as lake:
-                return lake.execute(f"SELECT count(*) FROM ducklake_snapshots('{lake_instance.NAME}')").fetchall()
+            with instance.opened(catalog, f"{tmp_path / catalog.database}/") as lake:
+                return lake.execute(f"SELECT count(*) FROM ducklake_snapshots('{instance.NAME}')").fetchall()
 
         with ThreadPoolExecutor(6) as runners:
             assert [each.result() for each in [runners.submit(opened) for _ in range(6)]] == [[(1,)]] * 6
@@ -142,8 +142,8 @@ def test_runners_of_one_machine_spill_apart(engine: str, server: Cluster, tmp_pa
             held = connection.execute("SELECT path FROM duckdb_temporary_files()").fetchall()
             assert held
             used |= {Path(path).parent for (path,) in held}
-        lake_instance._close()
-        lake_instance._INSTANCES.clear()
+        instance._close()
+        instance._INSTANCES.clear()
     assert len(used) == 2 and not any(folder.exists() for folder in used)
 
 
@@ -210,7 +210,7 @@ def test_a_machine_that_is_gone_without_a_word_is_missed_within_a_minute(server:
     assert told[0] + told[1] * told[2] <= 60
 
 
-def test_a_shard_killed_in_its_landing_is_made_up_for_by_the_next_owner(teams: Any, alone: Home) -> None:
+def test_a_shard_killed_in_its_landing_is_made_up_for_by_the_next_owner(teams: Any, alone: DataDir) -> None:
     """Its scopes go to a runner of another N, which knows nothing of the killed one's directory."""
     team = teams("postgres")
     killed = team.start("1/2")

@@ -12,14 +12,14 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Bent, Request, Response
-from pipelines.ledger import Ledger
-from pipelines.search import search
-from pipelines.surgery import MOST
-from sources.target import Target
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Bent, Request, Response
+from pipelines.search.query import search
+from pipelines.state.ledger import Ledger
+from pipelines.sync.targets.outcomes import MOST
+from sources.core.targets import Target
 from tests.small_gitlab import NOW, PLACE, gitlab, project, world
 from tests.synced import GitHubDesk, GitLabDesk, desk, gitlab_desk
 
@@ -305,7 +305,7 @@ def test_nothing_is_published_when_the_landing_fails(
     world.advance(seconds=61)
     project.comment(project.merge_requests[1], "maya", "soon")
     before = content(gitlab.home.path)["published.duckdb"]
-    monkeypatch.setattr("pipelines.landing.Landing._run", _broken)
+    monkeypatch.setattr("pipelines.sync.load.landing.Landing._run", _broken)
     surgery = gitlab.operate(PLACE, mr(1))
     monkeypatch.undo()
     assert surgery.exit_code == 1 and "disk is on fire" in str(surgery.error)

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo.gitlab_project import Project as World
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Bent, Request
+from pipelines.demo.gitlab.project import Project as World
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Bent, Request
 from tests.story import Ended
 from tests.test_gitlab_kills import PLACE, SETTLED, GitLabProject, judge, past, served
 
 pytestmark = pytest.mark.ci
 
-PUBLISH = "pipelines.warehouse:Home.publish"
+PUBLISH = "pipelines.warehouse.data_dir:DataDir.publish"
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipelines.demo.web import Request, Response
+from pipelines.demo.server.web import Request, Response
 from tests.speaker import Speaker
 from tests.story import REPO, Ended, Project, served, small_world
 

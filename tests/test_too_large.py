@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sources import http
-from sources.http import Failure, connect
-from sources.oversized import id_of
-from sources.paging import Page, Sighting, Window, beginning, walk
-from sources.record import Oversized, Unreadable, need
-from sources.response import Answer, TooLarge
+from sources.core.http import client
+from sources.core.http.client import Failure, connect
+from sources.core.http.oversized import id_of
+from sources.core.http.response import Answer, TooLarge
+from sources.core.paging import Identified, Page, Window, beginning, walk
+from sources.core.values import Oversized, Unreadable, need
 from tests.test_paging import START, MovingList, answer
 
 BOUND = 10
@@ -39,10 +39,10 @@ class Heavy(MovingList):
         return Page([named], page.more, page.answer, page.given, window=window)
 
 
-def sight(item: dict[str, Any]) -> Sighting:
+def sight(item: dict[str, Any]) -> Identified:
     if isinstance(item, Oversized):
-        return Sighting(f"large {item['id']}", "", None)
-    return Sighting(item["id"], str(item["version"]), START.add(seconds=item["second"]))
+        return Identified(f"large {item['id']}", "", None)
+    return Identified(item["id"], str(item["version"]), START.add(seconds=item["second"]))
 
 
 def met(moving: MovingList, **options: Any) -> set[tuple[Any, bool]]:
@@ -133,7 +133,7 @@ def test_a_record_that_was_too_large_says_so_wherever_it_is_read() -> None:
 @pytest.mark.parametrize("declared", [True, False])
 def test_what_is_too_large_is_not_held(monkeypatch: pytest.MonkeyPatch, declared: bool) -> None:
     """The reading stops at the bound, or before it where the length is declared; how it began and its headers are kept."""
-    monkeypatch.setattr(http, "MAX_BYTES", 1000)
+    monkeypatch.setattr(client, "MAX_BYTES", 1000)
     sent = 0
 
     async def body() -> Any:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_project import Project
-from sources import http
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.project import Project
+from sources.core.http import client
 from tests.in_memory import in_memory
 from tests.small_gitlab import NOW, gitlab, project, world  # noqa: F401
 from tests.synced import GitLabDesk, bluesky_desk, desk
@@ -18,7 +18,7 @@ BOUND = 64 * 2**10
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousandth of the real bound, and so of the notes."""
-    monkeypatch.setattr(http, "MAX_BYTES", BOUND)
+    monkeypatch.setattr(client, "MAX_BYTES", BOUND)
 
 
 def test_many_large_notes_do_not_make_a_merge_request_unreadable(gitlab: GitLabDesk, project: Project) -> None:  # noqa: F811

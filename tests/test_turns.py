@@ -7,8 +7,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from pipelines import models
-from pipelines.mirror import prepare
+from pipelines.models import build
+from pipelines.state.mirror import prepare
 from tests.test_models import NOW, TABLES, comment, issue, put
 from tests.test_reader_models import gitlab, merge_request
 
@@ -22,13 +22,13 @@ KEYS = count(1)
 def empty() -> Iterator[Connection]:
     with duckdb.connect() as connection:
         prepare(connection, [])
-        models.build(connection, TABLES, anew=True)
+        build.build(connection, TABLES, anew=True)
         yield connection
 
 
 def turns(connection: Connection, team: list[str] = TEAM) -> dict[int, str | None]:
     prepare(connection, [], team=team)
-    models.build(connection, TABLES, anew=True)
+    build.build(connection, TABLES, anew=True)
     told = "SELECT parent_number, waiting_on FROM feedback.threads WHERE thread_id LIKE '%:conversation' ORDER BY 1"
     return dict(connection.execute(told).fetchall())
 
@@ -157,5 +157,5 @@ def test_of_posts_it_is_the_teams_where_it_is_spoken_to(
     for hours, author in enumerate(speakers):
         post(empty, thread, f"p{hours}", author, hours)
     prepare(empty, [], team=team)
-    models.build(empty, TABLES, anew=True)
+    build.build(empty, TABLES, anew=True)
     assert empty.execute("SELECT waiting_on FROM feedback.threads").fetchall() == [(turn,)]

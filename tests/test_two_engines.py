@@ -11,7 +11,7 @@ from tests.servers import Cluster
 
 pytest.importorskip("psycopg2", reason="the extra [postgres] is not installed")
 
-from pipelines.destinations.postgres_session import PostgresSession
+from pipelines.warehouse.postgres.session import PostgresSession
 
 pytestmark = pytest.mark.ci
 

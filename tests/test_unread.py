@@ -11,17 +11,17 @@ import orjson
 import pendulum
 import pytest
 
-from pipelines.ask import times
-from pipelines.demo.bluesky_world import BlueskyWorld
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_world import GitHubWorld
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_world import GitLabWorld
-from pipelines.demo.web import Request, Response, conditional
-from pipelines.report import Report
-from pipelines.screen import summary
-from pipelines.shadow import verify
-from pipelines.sync import Options
+from pipelines.ask.query import times
+from pipelines.demo.bluesky.world import BlueskyWorld
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Request, Response, conditional
+from pipelines.sync.output.report import Report
+from pipelines.sync.output.summary import summary
+from pipelines.sync.run import Options
+from pipelines.sync.verify import verify
 from tests.asked import REAL_NOW, Reader, at_its_time
 from tests.in_memory import in_memory
 from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, Reached, bluesky_desk, desk, gitlab_desk

@@ -10,12 +10,12 @@ import httpx
 import pendulum
 import pytest
 
-from pipelines import progress
-from pipelines.report import Watch
-from sources.http import Api, Tally, connect
-from sources.limits import rows_left
-from sources.reading import Reading
-from sources.response import Failure
+from pipelines.sync.output import progress
+from pipelines.sync.output.report import Watch
+from sources.core.http.client import Api, RequestCounts, connect
+from sources.core.http.limits import rows_left
+from sources.core.http.response import Failure
+from sources.core.reading import Reading
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 
@@ -39,7 +39,7 @@ async def asked(api: Api, at_once: int) -> None:
     await asyncio.gather(*(api.get(f"/{n}") for n in range(at_once)))
 
 
-def reading(api: Any, *tallies: Tally) -> Reading:
+def reading(api: Any, *tallies: RequestCounts) -> Reading:
     made = Reading(api, cast(Any, None), {})
     made.tallies = {("issues", str(n)): tally for n, tally in enumerate(tallies)}
     return made
@@ -51,7 +51,7 @@ def reading(api: Any, *tallies: Tally) -> Reading:
 def test_who_waits_for_what_and_until_when() -> None:
     """In the line below the source: the host, the time on the clock, and the seconds that are left, counting down."""
     waits = {"api.github.com": NOW.add(seconds=40)}
-    watch = Watch("reading", {"github": reading(SimpleNamespace(waits=waits), Tally(requests=12, fetched=345))})
+    watch = Watch("reading", {"github": reading(SimpleNamespace(waits=waits), RequestCounts(requests=12, fetched=345))})
     shown = [progress.lines(watch, 3, NOW.add(seconds=n)).splitlines() for n in (0, 1, 39, 40)]
     until = NOW.add(seconds=40).in_timezone("local").format("HH:mm:ss")
     assert [lines[2] for lines in shown[:3]] == [
@@ -117,7 +117,7 @@ def test_what_is_left_of_a_list(headers: dict[str, str], page: int, rows: int, l
 
 
 def test_totals_are_shown_where_they_are_told() -> None:
-    there = reading(SimpleNamespace(waits={}), Tally(fetched=300, total=1_250), Tally(fetched=20))
+    there = reading(SimpleNamespace(waits={}), RequestCounts(fetched=300, total=1_250), RequestCounts(fetched=20))
     watch = Watch("reading", {"gitlab": there}, scopes={"gitlab": 1})
     watch.at("reading", "gitlab")
     assert progress.lines(watch, 3, NOW).splitlines()[2] == "    about 1,270 rows to be read"
@@ -127,7 +127,7 @@ def test_totals_are_shown_where_they_are_told() -> None:
 
 
 def test_what_is_read_again_is_counted() -> None:
-    there = reading(SimpleNamespace(waits={}), Tally(fetched=300))
+    there = reading(SimpleNamespace(waits={}), RequestCounts(fetched=300))
     there.completed = 5
     watch = Watch("reading", {"gitlab": there}, scopes={"gitlab": 1})
     watch.settles("gitlab", 400)

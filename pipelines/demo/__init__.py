@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pendulum
 from pendulum import Date
 
-from pipelines.demo.story_clock import START, Story, demo_time
+from pipelines.demo.story.clock import START, Story, demo_time
 from pipelines.settings import EarshotConfig
-from sources.config import Secret
+from sources.core.config import Secret
 
 if TYPE_CHECKING:
     import httpx
 
-    from pipelines.demo.memory import Sent
+    from pipelines.demo.server.memory import Sent
 
 __all__ = ["TEAM", "DemoSource", "demo_sources", "next_run", "of_last_run"]
 
@@ -48,7 +48,7 @@ class DemoSource:
     @asynccontextmanager
     async def connect_to_write(self) -> AsyncIterator[Any]:
         """To the world as it is by now, whoever else has said something since."""
-        from pipelines.demo.memory import Remembering, remembered
+        from pipelines.demo.server.memory import Remembering, remembered
 
         assert self.folder is not None, "only a demo's own directory remembers"
         with remembered(self.folder, yesterday()) as memory:
@@ -60,7 +60,7 @@ class DemoSource:
     def _connect(
         self, headers: Mapping[str, str], transport: "httpx.AsyncBaseTransport"
     ) -> AbstractAsyncContextManager[Any]:
-        from sources.http import connect
+        from sources.core.http.client import connect
 
         return connect(self.source.config.api_url, headers, transport=transport)
 
@@ -71,7 +71,7 @@ def yesterday() -> Date:
 
 def next_run(folder: Path) -> list[DemoSource]:
     """For a run that begins now: it is the next one, whatever becomes of it."""
-    from pipelines.demo.memory import remembered
+    from pipelines.demo.server.memory import remembered
 
     with remembered(folder, yesterday()) as memory:
         memory.runs += 1
@@ -81,7 +81,7 @@ def next_run(folder: Path) -> list[DemoSource]:
 
 def of_last_run(folder: Path, name: str) -> DemoSource:
     """One service as the last run left it, with what was said to it since; to be read again or answered."""
-    from pipelines.demo.memory import remembered
+    from pipelines.demo.server.memory import remembered
 
     with remembered(folder, yesterday()) as memory:
         sources = demo_sources(max(memory.runs - 1, 0), memory.later, memory.sent)
@@ -106,10 +106,10 @@ def _named(sources: Sequence[DemoSource], name: str) -> DemoSource:
 
 
 def _github(later: int) -> DemoSource:
-    from pipelines.demo.github_api import GitHubApp
-    from pipelines.demo.github_world import GitHubWorld
-    from pipelines.demo.story import BENCH, DOCS, LANTERN, beats
-    from sources.github import Github, GithubConfig
+    from pipelines.demo.github.api.app import GitHubApp
+    from pipelines.demo.github.world import GitHubWorld
+    from pipelines.demo.story.github.story import BENCH, DOCS, LANTERN, beats
+    from sources.github.source import Github, GithubConfig
 
     world = GitHubWorld(START.add(days=later))
     config = GithubConfig(token=TOKEN, write_token=TOKEN, repos=[LANTERN, DOCS, BENCH])
@@ -117,10 +117,10 @@ def _github(later: int) -> DemoSource:
 
 
 def _gitlab(later: int) -> DemoSource:
-    from pipelines.demo.gitlab_api import GitLabApp
-    from pipelines.demo.gitlab_world import GitLabWorld
-    from pipelines.demo.story_gitlab import CHARTS, CONSOLE, SKETCHES, beats
-    from sources.gitlab import Gitlab, GitlabConfig
+    from pipelines.demo.gitlab.api.app import GitLabApp
+    from pipelines.demo.gitlab.world import GitLabWorld
+    from pipelines.demo.story.gitlab.story import CHARTS, CONSOLE, SKETCHES, beats
+    from sources.gitlab.source import Gitlab, GitlabConfig
 
     world = GitLabWorld(START.add(days=later))
     config = GitlabConfig(token=TOKEN, write_token=TOKEN, projects=[CONSOLE, CHARTS, SKETCHES])
@@ -128,10 +128,10 @@ def _gitlab(later: int) -> DemoSource:
 
 
 def _bluesky(later: int) -> DemoSource:
-    from pipelines.demo.bluesky_api import BlueskyApp
-    from pipelines.demo.bluesky_world import BlueskyWorld
-    from pipelines.demo.story_bluesky import ACTORS, beats
-    from sources.bluesky import Bluesky, BlueskyConfig
+    from pipelines.demo.bluesky.api.app import BlueskyApp
+    from pipelines.demo.bluesky.world import BlueskyWorld
+    from pipelines.demo.story.bluesky.story import ACTORS, beats
+    from sources.bluesky.source import Bluesky, BlueskyConfig
 
     world = BlueskyWorld(START.add(days=later))
     config = BlueskyConfig(actors=list(ACTORS), initial_lookback_hours=24 * 90)

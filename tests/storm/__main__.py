@@ -150,9 +150,9 @@ def _warm(folder: Path) -> None:
         for name in mob.operations:
             mob.do((name, 12345))
     played = _fresh(folder)
-    from pipelines.warehouse import Home
+    from pipelines.warehouse.data_dir import DataDir
 
-    warm(Home(played / "data"), mobs)
+    warm(DataDir(played / "data"), mobs)
 
 
 def _fresh(folder: Path) -> Path:

@@ -6,10 +6,10 @@ from typing import Any
 
 from pendulum import DateTime
 
-from pipelines.demo.bluesky_api import BlueskyApp
-from pipelines.demo.bluesky_state import Account, Post, Repost
-from pipelines.demo.bluesky_world import BlueskyWorld
-from sources.bluesky import Bluesky, BlueskyConfig
+from pipelines.demo.bluesky.api.app import BlueskyApp
+from pipelines.demo.bluesky.state import Account, Post, Repost
+from pipelines.demo.bluesky.world import BlueskyWorld
+from sources.bluesky.source import Bluesky, BlueskyConfig
 from tests.storm.said import DEEP, Fact, Key, Operation, Unseen, Words, nth, words_of
 
 __all__ = ["BlueskyMob"]

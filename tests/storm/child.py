@@ -25,9 +25,9 @@ from typing import Any
 import pendulum
 import stamina
 
-from pipelines.sync import Options, sync
-from pipelines.warehouse import Home
-from sources.http import connect
+from pipelines.sync.run import Options, sync
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.http.client import connect
 from tests.storm.said import Mob, Operation
 from tests.storm.weather import Air, Trouble, Weather
 
@@ -50,7 +50,7 @@ class Kill:
 class Run:
     """What one run is given."""
 
-    home: Home
+    home: DataDir
     mobs: list[Mob]
     weather: dict[str, Weather]
     trouble: dict[str, Trouble]
@@ -277,7 +277,7 @@ def inside(run: Run) -> Ended:
     return ended
 
 
-def warm(home: Home, mobs: list[Mob]) -> None:
+def warm(home: DataDir, mobs: list[Mob]) -> None:
     """A run in this process, so that all that is imported late is there before it is forked."""
     fair = {mob.name: Weather() for mob in mobs}
     ended = inside(Run(home, mobs, fair, {mob.name: Trouble() for mob in mobs}, {}))

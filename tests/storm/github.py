@@ -6,12 +6,12 @@ from typing import Any
 
 from pendulum import DateTime
 
-from pipelines.demo.github_api import GitHubApp
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_state import Issue
-from pipelines.demo.github_world import GitHubWorld
-from sources.github import Github
-from sources.record import json_text
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.state import Issue
+from pipelines.demo.github.world import GitHubWorld
+from sources.core.values import json_text
+from sources.github.source import Github
 from tests import memory
 from tests.storm.github_places import everything, is_in, issues_of, pulls_of, state_of
 from tests.storm.said import Fact, Key, Operation, Unseen, Words, nth, words_of

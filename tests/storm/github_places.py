@@ -1,7 +1,7 @@
 """What stands in a repository of the storm, and how its state is told in one line."""
 
-from pipelines.demo.github_repo import Repo
-from pipelines.demo.github_state import Issue
+from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.state import Issue
 from tests.storm.said import Fact, Words
 
 __all__ = ["everything", "is_in", "issues_of", "pulls_of", "state_of"]

@@ -6,12 +6,12 @@ from typing import Any
 
 from pendulum import DateTime
 
-from pipelines.demo.gitlab_api import GitLabApp
-from pipelines.demo.gitlab_project import Project
-from pipelines.demo.gitlab_state import Discussion, Issuable, Issue, MergeRequest, Note, Position, Spot
-from pipelines.demo.gitlab_world import GitLabWorld
-from sources.config import Secret
-from sources.gitlab import Gitlab, GitlabConfig
+from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.project import Project
+from pipelines.demo.gitlab.state import Discussion, Issuable, Issue, MergeRequest, Note, Position, Spot
+from pipelines.demo.gitlab.world import GitLabWorld
+from sources.core.config import Secret
+from sources.gitlab.source import Gitlab, GitlabConfig
 from tests.storm.said import FULL, SWEEP, Fact, Key, Operation, Unseen, Words, nth, words_of
 
 __all__ = ["GitLabMob"]

@@ -8,8 +8,8 @@ from urllib.parse import unquote
 
 import duckdb
 
-from pipelines.warehouse import Home
-from sources.record import text as storable
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.values import text as storable
 from tests.in_memory import InMemory
 from tests.storm.said import Fact, Key, Mob, Words
 
@@ -47,7 +47,7 @@ class Sight:
 @dataclass
 class Oracle:
     mobs: list[Mob]
-    home: Home
+    home: DataDir
     sight: Sight = field(default_factory=Sight)
     said: set[tuple[Key, Words]] = field(default_factory=set)  # ever, by anybody
     keys: set[str] = field(default_factory=set)  # of every event that readers ever saw

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pendulum
 
-from pipelines.warehouse import Home
+from pipelines.warehouse.data_dir import DataDir
 from tests.in_memory import InMemory, InMemoryLanding
 from tests.storm.bluesky import BlueskyMob
 from tests.storm.child import Ended, Kill, Run, forked, inside
@@ -92,7 +92,7 @@ class Round:
 
     def __post_init__(self) -> None:
         data = self.folder / "data"
-        self.home = Home(data, InMemory()) if self.in_memory else Home(data)
+        self.home = DataDir(data, InMemory()) if self.in_memory else DataDir(data)
         self.mobs = mobs_of(self.plan.settings)
         self.trouble = {mob.name: Trouble() for mob in self.mobs}
         self.oracle = Oracle(self.mobs, self.home)
@@ -180,7 +180,7 @@ class Round:
         return found
 
     def _in_memory(self, run: Run) -> Ended:
-        with patch("pipelines.landing.Landing", InMemoryLanding):
+        with patch("pipelines.sync.load.landing.Landing", InMemoryLanding):
             ended = inside(run)
         for name, applied in ended.applied.items():
             self.tally.operations[name] += applied

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import orjson
 
-from pipelines.demo.web import Dropped
+from pipelines.demo.server.web import Dropped
 from tests.storm.said import Key, Mob, Operation
 
 __all__ = ["FAULTS", "Air", "Shut", "Sick", "Trouble", "Weather"]

@@ -1,5 +1,5 @@
 -- Slash commands in what was said: one row per command. It stays the same one while the words around it are edited; what
--- asks for something else is another (`pipelines/marks.py`).
+-- asks for something else is another (`pipelines/models/slash_commands.py`).
 -- key: command_key
 -- not null: event_key, arguments, options
 

@@ -1,5 +1,5 @@
 -- What is written for programs between people's words: one row per slash command, and per marker of our own answers.
--- The SELECT finds the texts that may hold one; `pipelines/marks.py` reads them as Markdown.
+-- The SELECT finds the texts that may hold one; `pipelines/models/slash_commands.py` reads them as Markdown.
 -- key: event_key, kind, position
 -- kept by: parent_key
 -- parsed by: marks

@@ -1,0 +1,1 @@
+"""The reader's commands, one file each; loaded when asked for."""

@@ -1,0 +1,1 @@
+"""Commands that change something: acknowledge, answer, watch, let be."""

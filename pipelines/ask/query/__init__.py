@@ -1,0 +1,1 @@
+"""What the commands ask the published file for."""

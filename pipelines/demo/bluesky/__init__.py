@@ -1,0 +1,1 @@
+"""A Bluesky that knows the truth."""

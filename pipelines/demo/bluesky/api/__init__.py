@@ -1,0 +1,1 @@
+"""What that Bluesky answers over HTTP."""

@@ -1,0 +1,1 @@
+"""A GitHub that knows the truth."""

@@ -1,0 +1,1 @@
+"""What that GitHub answers over HTTP."""

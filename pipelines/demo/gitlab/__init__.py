@@ -1,0 +1,1 @@
+"""A GitLab that knows the truth."""

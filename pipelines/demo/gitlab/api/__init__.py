@@ -1,0 +1,1 @@
+"""What that GitLab answers over HTTP."""

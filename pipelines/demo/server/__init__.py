@@ -1,0 +1,1 @@
+"""An HTTP server over loopback for the worlds."""

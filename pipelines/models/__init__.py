@@ -1,0 +1,1 @@
+"""SQL models (path = schema.table) and what builds them."""

@@ -1,0 +1,1 @@
+"""One run, in the order in which it happens."""

@@ -1,0 +1,1 @@
+"""Where rows live: the data directory, its lock, publishing; the engines it can be on."""

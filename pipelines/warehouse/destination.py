@@ -1,0 +1,134 @@
+"""Where rows and models live. The seam between a run, its readers and an engine: one value per engine, no names asked.
+
+`embedded` is the DuckDB file: the run's own, copied for readers. The others are shared: several runners write them at
+once, each its own scopes, and readers look into the same tables. What must hold there is that readers never see half
+of a build (it is one transaction), that no build sees half of a landing (a lock on the server that the catalog or the
+tables lie on), and that a cursor is never ahead of its rows (it is written after them, beside them).
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from pipelines.state.ledger import Ledger
+    from pipelines.warehouse.control import Control
+    from pipelines.warehouse.data_dir import DataDir
+    from sources.core.values import Table
+
+__all__ = ["Cursors", "Destination"]
+
+Cursors = Mapping[str, Mapping[str, object]]  # surface → scope → cursor
+
+
+class Destination(Protocol):
+    """What a run and its readers ask of an engine."""
+
+    @property
+    def is_shared(self) -> bool:
+        """Others write here too, and readers read where runs write."""
+
+    def single_flight(self, home: "DataDir") -> AbstractContextManager[None]:
+        """Beyond this machine's own lock: nobody else runs this shard. Raises `Locked`."""
+
+    def restore_control(self, home: "DataDir") -> None:
+        """What was decided, if its file is missing in this directory and another here knows it."""
+
+    def restore_rows(self, home: "DataDir") -> None:
+        """Rows, likewise; the lock is held."""
+
+    # landing
+
+    def for_dlt(self, home: "DataDir") -> Any:
+        """dlt's destination, configured so that its merges are transactions."""
+
+    def is_there(self, home: "DataDir") -> bool: ...
+
+    def holds(self, home: "DataDir", source: str, load: str) -> bool:
+        """Whether this load is in: a restored copy may be older than what was last read."""
+
+    def is_shaped(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> bool | None:
+        """Whether all landed tables are there as they are declared now; None where dlt makes them, and remembers it."""
+
+    def landing(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> AbstractContextManager[None]:
+        """Around the loading of one package. These tables may not be as they are declared: makes of them what dlt does
+        not make.
+        """
+
+    def forget_states(self, home: "DataDir", source: str, pipeline: str) -> None:
+        """dlt's state of this pipeline, but for the last: it writes the whole of it with each package, and never
+        removes any.
+        """
+
+    def empty(self, home: "DataDir", source: str, tables: Iterable[str]) -> set[str]:
+        """Which of these tables hold nothing, and will not but by us: there is nothing that new rows would replace."""
+
+    def cursors(self, home: "DataDir", source: str) -> Cursors | None:
+        """As they were written after their rows; None where dlt's own state, in the same package, is enough."""
+
+    def keep_cursors(self, home: "DataDir", source: str, cursors: Cursors, names: Mapping[str, str]) -> None: ...
+
+    def forget_cursors(self, home: "DataDir", source: str, scopes: Iterable[str] | None) -> int: ...
+
+    # what is made of the rows
+
+    def looking(self, home: "DataDir") -> AbstractContextManager["duckdb.DuckDBPyConnection"]:
+        """Everything that has landed and was made of it, to be read by the run."""
+
+    def building(
+        self, home: "DataDir", config: Mapping[str, Any]
+    ) -> AbstractContextManager["duckdb.DuckDBPyConnection"]:
+        """To write models: alone, and in shared ones all or nothing. It is spoken to as DuckDB is."""
+
+    def held_open(
+        self, home: "DataDir", config: Mapping[str, Any], settings: Sequence[str]
+    ) -> AbstractContextManager[None]:
+        """So that what opens it again and again finds it open, where opening costs something; and set so."""
+
+    def unbounded(self, home: "DataDir", config: Mapping[str, Any]) -> AbstractContextManager[Mapping[str, Any]]:
+        """Without a limit of memory, for what cannot be spilled; how `building` is then to be asked."""
+
+    def checkpoint(self, home: "DataDir", config: Mapping[str, Any]) -> None:
+        """All that was committed is where `publish` takes it from. Raises `PublishError` where that is less than what
+        readers have.
+        """
+
+    def made_with(self, home: "DataDir", ledger: "Ledger") -> str | None:
+        """The fingerprint of the models and settings that everything here was built with."""
+
+    def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None: ...
+
+    # readers
+
+    def is_published(self, home: "DataDir") -> bool: ...
+
+    def publish(self, home: "DataDir") -> int:
+        """Bytes copied for readers: none where they see it anyway."""
+
+    def published(self, home: "DataDir") -> AbstractContextManager["duckdb.DuckDBPyConnection | None"]:
+        """What readers may see, of one moment, and nothing else of this machine within a query's reach; None before
+        anything was published.
+        """
+
+    def control(self, home: "DataDir", *, writes: bool) -> AbstractContextManager["Control | None"]:
+        """Where people and consumers write between runs, the same for all of them; one transaction."""
+
+    def claim(self, home: "DataDir", name: str) -> AbstractContextManager[bool]:
+        """Whether this machine alone is at work on something of this name, for as long as the block lasts."""
+
+    def attach(self, connection: "duckdb.DuckDBPyConnection", home: "DataDir", name: str, *, read_only: bool) -> None:
+        """All of it as the database `name` of a DuckDB connection."""
+
+    def told(self, home: "DataDir") -> str:
+        """Where readers look, for people; never with a password."""
+
+    def remedy(self, home: "DataDir") -> str:
+        """What to do when it cannot be read."""
+
+    def unreachable(self, home: "DataDir", error: str) -> str:
+        """For whoever runs: that rows cannot be read or written, why, and what mends it."""
+
+    def safe(self, text: str) -> str:
+        """Somebody else's error message, without our password in it."""

@@ -1,0 +1,1 @@
+"""A lake: files beside a catalog on a Postgres server."""

@@ -1,0 +1,1 @@
+"""A Postgres server, shared by many runners."""

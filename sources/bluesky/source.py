@@ -1,0 +1,244 @@
+"""Bluesky: what hundreds to thousands of accounts post, reply, quote and repost.
+
+Cost    one conditional request an account when nothing happened, however many posts it has; with `probe` one per 25
+        accounts, and a poll of all every few runs.
+Cursor  when the last walk of the feed began; polls start at the head and walk back with overlap: bluesky_feed.py
+Gone    deactivated, suspended, taken down, deleted: skipped and said so; nothing of them is deleted, they may come back
+Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions per version (did, uri, cid);
+        post_states (did, uri); deletions (uri)
+"""
+
+import logging
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from pendulum import DateTime
+
+from sources.bluesky.accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
+from sources.bluesky.deep import compare
+from sources.bluesky.embeds import inner
+from sources.bluesky.feed import Page, page_of, walk
+from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, retry, settle
+from sources.bluesky.tables import TABLES
+from sources.bluesky.told import Told
+from sources.bluesky.trail import FeedCursor, Plan, load
+from sources.core.config import ConfigError, check_address
+from sources.core.cursor import BadCursor
+from sources.core.http.client import Failure, TooLarge
+from sources.core.reading import Batch, Reading, Unread, side_by_side
+from sources.core.values import Json, Row, Table, fingerprint
+
+__all__ = ["Bluesky", "BlueskyConfig"]
+
+log = logging.getLogger("earshot.bluesky")
+
+FEED = "/xrpc/app.bsky.feed.getAuthorFeed"
+MOST = 100  # posts a page
+LONG_AGO = "1970-01-01T00:00:00Z"
+DEEP_EVERY = timedelta(days=7)  # how often a sweep compares an account's own records
+FORCED_EVERY = 6  # runs: `postsCount` sees neither reposts nor edits
+
+
+@dataclass(frozen=True)
+class BlueskyConfig:
+    api_url: str = "https://public.api.bsky.app"
+    directory_url: str = "https://plc.directory"  # where DIDs tell which server keeps an account's records
+    actors: list[str] = field(default_factory=list)
+    actors_file: str = ""
+    initial_lookback_hours: float = 24.0
+    overlap_hours: float = 24.0
+    posts_per_page: int = 100
+    max_pages_per_actor: int = 100
+    probe: bool = False
+
+    def __post_init__(self) -> None:
+        for key in ("api_url", "directory_url"):
+            check_address("[sources.bluesky]", getattr(self, key), key)
+        if not 1 <= self.posts_per_page <= MOST:
+            raise ConfigError(f"[sources.bluesky] posts_per_page: 1 to {MOST}")
+        if self.max_pages_per_actor < 1:
+            raise ConfigError("[sources.bluesky] max_pages_per_actor: at least 1")
+        if not 0 < self.initial_lookback_hours <= 1e6:
+            raise ConfigError("[sources.bluesky] initial_lookback_hours: more than 0, at most 1000000")
+        if not 1 <= self.overlap_hours <= 1e6:
+            raise ConfigError("[sources.bluesky] overlap_hours: at least 1, or back-dated posts are lost")
+
+
+@dataclass
+class Bluesky:
+    config: BlueskyConfig
+    name: str = "bluesky"
+    tables: tuple[Table, ...] = TABLES
+    suspects: str = SUSPECTS
+    types: Mapping[str, frozenset[str]] = field(default_factory=lambda: {"posts": frozenset({"posts"})})
+    surfaces: frozenset[str] = frozenset({"posts"})
+    _read: dict[str, Account] = field(default_factory=dict)
+    _names: list[str] | None = None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {}
+
+    def suspect_values(self, reading: Reading) -> dict[str, object] | None:
+        """Only what a sweep has walked can be suspect; nobody else's posts are looked through."""
+        if not reading.sightings:
+            return None
+        return {"since": reading.api.now.subtract(days=LOOKED_AT)}
+
+    def scopes(self) -> list[str]:
+        if self._names is None:
+            self._names = names_in(self.config.actors, self.config.actors_file)
+        return self._names
+
+    def only(self, names: list[str]) -> "Bluesky":
+        """This source, with less to read."""
+        return replace(self, config=replace(self.config, actors=names, actors_file=""), _names=None)
+
+    async def read(self, reading: Reading) -> None:
+        accounts = await resolve(reading, self.scopes())
+        self._read = {account.did: account for account in accounts}
+        if self.config.probe and not (reading.sweep or reading.full or reading.turn % FORCED_EVERY == 0):
+            accounts = await changed(reading, accounts)
+        feeds = (reading.surface("posts", a.did, feed(reading, a, self.config)) for a in accounts)
+        await side_by_side(feeds, AT_ONCE)
+
+    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
+        await settle(reading, self._read, suspects)
+        await compare(reading, self._read, suspects, self.config.directory_url)
+
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        await retry(reading, self._read, due)
+
+
+async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
+    """Those whose profile is not the one that their feed was last read with, or that show none, or that failed."""
+    shown = {str(profile["did"]): profile for profile in await profiles(reading, [a.did for a in accounts])}
+    due = []
+    for account in accounts:
+        account.profile = shown.get(account.did)
+        saved, has_failed = account.state, (account.did, "posts") in reading.open_failures
+        is_unsure = has_failed or saved.get("resume") or saved.get("status", "active") != "active"
+        if not account.profile or is_unsure or saved.get("profile") != told_by(account.profile):
+            due.append(account)
+        else:
+            reading.tally("posts", account.did).is_spared = True
+    return due
+
+
+async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> AsyncIterator[Batch]:
+    """What is new in one account's feed. The watermark moves with the last of it, and only if the walk was complete."""
+    tally = reading.tally("posts", account.did)
+
+    async def ask(cursor: str | None, etag: str | None, is_large: bool = False) -> Page:
+        limit = MOST if is_large else config.posts_per_page
+        while True:  # as many as one answer can hold: a record may be of a megabyte, whatever a post may
+            params: dict[str, str | int | list[str]] = {
+                "actor": account.did, "limit": limit, "filter": "posts_with_replies",
+                **({"cursor": cursor} if cursor else {}),
+            }  # fmt: skip
+            try:
+                answer = await reading.api.get(FEED, params, etag=etag, tally=tally)
+                break
+            except TooLarge:
+                if limit == 1:
+                    raise
+                limit //= 2
+        page = page_of(answer)
+        tally.pages += not answer.not_modified
+        tally.fetched += len(page.items)
+        return page
+
+    trail, is_lost = known_trail(account)
+    plan = Plan(
+        timedelta(hours=config.initial_lookback_hours), timedelta(hours=config.overlap_hours),
+        timedelta(hours=reading.safe_backfill_hours), config.max_pages_per_actor, reading.sweep, is_lost,
+    )  # fmt: skip
+    after, told = trail, Told(account, trail)
+    try:
+        async for found in walk(ask, trail, plan):
+            if told.pages == 0 and (is_lost or trail.unread):
+                goal = trail.unread[-1].goal if trail.unread else reading.api.now - plan.backfill
+                reading.backfills("posts", account.did, goal)
+            for item in found.items:
+                account.meet(author_of(item))
+            rows = shaped(reading, account, found.items)
+            replayed = replays(rows, trail.newest)
+            told.add(rows, replayed, found.page)
+            if rows:
+                yield Batch("posts", account.did, rows, replayed=replayed)
+            after = found.trail or after
+        told.all(after)
+    except Failure as failure:
+        away = await why_away(reading, account.did, failure)
+        if away is None:
+            raise
+        before = account.state.get("status")
+        if away == "not found" and before not in ("missing", away):
+            away = "missing"  # the AppView may have lost sight of it: the next run asks again
+        reading.skip(account.name, away)
+        if away != before:
+            reading.told.append(f"{account.handle} is {away}: skipped, nothing of it is deleted")
+        for batch in standing(reading, account, trail, away):
+            yield batch
+        return
+    if account.state.get("status") not in (None, "active"):
+        reading.tell(f"{account.handle} is back")
+    if is_lost or (trail.head and trail.head > reading.api.now.add(days=1)):  # the walk went back a day from now
+        reading.resets.add(("posts", account.did))
+        account.saved = {**account.state, "deep": LONG_AGO}
+    for batch in standing(reading, account, after, "active"):
+        yield batch
+    if reading.sweep:
+        reading.sightings["posts", account.did] = set()
+        if account.state.get("floor") and (reading.deep or deep_due(account, reading.api.now)):
+            reading.sightings["records", account.did] = set()
+
+
+def replays(rows: dict[str, list[Row]], newest: DateTime | None) -> dict[str, int]:
+    """How many of the rows can have been landed before: those indexed no later than anything then known."""
+    if newest is None:
+        return {}
+    old = {(row["uri"], row["cid"]) for row in rows.get("posts", ()) if row["indexed_at"] <= newest}  # type: ignore[operator]
+    return {table: sum((row["uri"], row["cid"]) in old for row in some) for table, some in rows.items()}
+
+
+def standing(reading: Reading, account: Account, trail: FeedCursor, status: str) -> Iterator[Batch]:
+    """The trail and who the account is, where that differs from what is saved by more than an ETag or by that alone."""
+    saved = account.state
+    cursor: Json = {
+        **trail.json(), "status": status, "told": account.told, "name": account.name, "taken_by": account.taken_by,
+        "profile": told_by(account.profile) if account.profile else saved.get("profile"),
+        "deep": saved.get("deep") or (trail.watermark and trail.watermark.to_iso8601_string()),
+        "compared": saved.get("compared"),
+    }  # fmt: skip
+    if cursor == saved:
+        return
+    account.saved = cursor
+    is_news = {**cursor, "etag": None} != {**saved, "etag": None}
+    rows = {"actors": [account.row(status, trail.watermark, reading.api.now)]} if is_news else {}
+    yield Batch("posts", account.did, rows, cursor)
+
+
+def known_trail(account: Account) -> tuple[FeedCursor, bool]:
+    """The committed trail, and whether there was one that cannot be believed."""
+    try:
+        return load(account.saved), False
+    except BadCursor as error:
+        log.warning("cursor_invalid surface=posts scope=%s: %s; reset", account.handle, error)
+        return FeedCursor(), True
+
+
+def deep_due(account: Account, now: DateTime) -> bool:
+    """A week after the last one, or after the first walk; an instant in the future or none is due."""
+    last = account.instant("deep")
+    return last is None or not last <= now < last + DEEP_EVERY
+
+
+def told_by(profile: Json) -> str:
+    return fingerprint([profile.get(name) for name in ("handle", "displayName", "postsCount", "labels", "pinnedPost")])
+
+
+def author_of(item: Json) -> Json:
+    """The author of the item's post, or who reposted it."""
+    return inner(inner(item, "reason"), "by") or inner(inner(item, "post"), "author")

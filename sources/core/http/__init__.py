@@ -1,0 +1,1 @@
+"""The protocol: requests, answers, limits, pauses, and what is too large or keeps failing."""

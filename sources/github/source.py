@@ -1,0 +1,270 @@
+"""GitHub: issues, pull requests, and the three kinds of comment on them.
+
+Cost    five conditional requests a repository when nothing happened, whatever its history: repository-wide lists, not
+        one per PR. A repository in `pulls` is read per named PR instead, for those who follow a few of a giant's.
+Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `since` (sources/core/cursor.py).
+        pull_requests: no `since` exists; newest first, down to the last complete walk's newest less the overlap.
+        reviews: no list of their own; read with their pull request whenever that changed (github_reviews.py).
+Tables  repositories (id), issues (id; pull requests are issues too), openers, issue_comments, review_comments, reviews
+        (id, version), review_comment_anchors (id), pull_requests (id), deletions (kind, id), thread_checks (parent_key)
+"""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+from pendulum import DateTime
+
+from sources.core.config import ConfigError, Secret, check_address, check_token
+from sources.core.cursor import Changes, follow
+from sources.core.http.client import Failure
+from sources.core.paging import Ask
+from sources.core.reading import Batch, Reading, Unread, side_by_side
+from sources.core.scope import Scope, identify_by, look_up
+from sources.core.targets import Fetched, Target
+from sources.core.values import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.github import rows
+from sources.github.gone import settle
+from sources.github.pull_requests import SETTLE, owed_reviews, pull_batches, pull_requests
+from sources.github.recheck import SUSPECTS, retry
+from sources.github.reply import GithubAnswers
+from sources.github.repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
+from sources.github.tables import TABLES
+from sources.github.targets import HELD, fetch
+
+__all__ = ["Github", "GithubConfig"]
+
+REPOSITORIES_AT_ONCE = 8
+TYPES = {
+    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}), "reviews": frozenset({"pull_requests"}),
+    "comments": frozenset({"issue_comments", "review_comments"}), "repositories": frozenset(),
+}  # fmt: skip
+SURFACES = frozenset[str]().union(*TYPES.values())
+HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
+
+
+@dataclass(frozen=True)
+class GithubConfig:
+    api_url: str = "https://api.github.com"
+    token: Secret = Secret()
+    write_token: Secret = Secret()  # without one, nothing is ever answered
+    repos: list[str] = field(default_factory=list)
+    pulls: dict[str, list[int]] = field(default_factory=dict)
+    since: str = ""
+    overlap_seconds: int = 120
+
+    def __post_init__(self) -> None:
+        check_address("[sources.github]", self.api_url)
+        for key in ("token", "write_token"):
+            check_token(f"[sources.github] {key}", getattr(self, key))
+        for name in [*self.repos, *self.pulls]:
+            if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+                raise ConfigError(f"[sources.github] repos: {name!r} is not of the form owner/name")
+        if self.overlap_seconds < 1:
+            raise ConfigError("[sources.github] overlap_seconds: at least 1, or same-second edits are lost")
+        self.floor  # noqa: B018  a wrong date is refused at once
+
+    @property
+    def floor(self) -> DateTime | None:
+        """The configured start. An epoch `since` would return an empty list: before 1971 means from the beginning."""
+        try:
+            start = instant(self.since if "T" in self.since else f"{self.since}T00:00:00Z") if self.since else None
+        except Unreadable:
+            raise ConfigError(f"[sources.github] since: {self.since!r} is not a date like 2025-01-31") from None
+        return start if start and start.year > 1970 else None
+
+    @property
+    def overlap(self) -> timedelta:
+        return timedelta(seconds=self.overlap_seconds)
+
+
+@dataclass
+class Github:
+    config: GithubConfig
+    name: str = "github"
+    tables: tuple[Table, ...] = TABLES
+    suspects: str = SUSPECTS
+    target_kinds: tuple[str, ...] = ("issue", "pr")
+    held: str = HELD
+    types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
+    surfaces: frozenset[str] = SURFACES  # those of them that are read
+    _read: dict[str, Scope] = field(default_factory=dict)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {**HEADERS, **({"authorization": f"Bearer {self.config.token}"} if self.config.token else {})}
+
+    @property
+    def answers(self) -> GithubAnswers:
+        token = self.config.write_token
+        return GithubAnswers({**HEADERS, "authorization": f"Bearer {token}"} if token else {})
+
+    def scopes(self) -> list[str]:
+        named = {name.lower(): name for name in self.config.repos}
+        return [*named.values(), *(name for name in self.config.pulls if name.lower() not in named)]
+
+    async def read(self, reading: Reading) -> None:
+        await side_by_side((self._repository(reading, name) for name in self.scopes()), REPOSITORIES_AT_ONCE)
+
+    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
+        if self.surfaces == SURFACES:  # else what does not add up may be in the lists that were left out
+            await settle(self._read, suspects)
+
+    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+        await retry(self._read, due)
+
+    def suspect_values(self, reading: Reading) -> dict[str, object]:
+        return {"floor": self.config.floor}
+
+    @property
+    def default_place(self) -> str:
+        return ""
+
+    def only(self, names: list[str]) -> "Github":
+        """This source, with less to read."""
+        wanted = {name.lower() for name in names}
+        pulls = {name: numbers for name, numbers in self.config.pulls.items() if name.lower() in wanted}
+        return replace(self, config=replace(self.config, repos=names, pulls=pulls))
+
+    async def place(self, reading: Reading, name: str, scope: str | None) -> Scope:
+        return (
+            place_of(scope, name, reading.api.now, reading)
+            if scope
+            else await look_up(reading, REPOSITORY, name, name.lower())
+        )
+
+    async def fetch(self, place: Scope, target: Target) -> Fetched:
+        return await fetch(place, target)
+
+    async def _repository(self, reading: Reading, name: str) -> None:
+        try:
+            repo = await look_up(reading, REPOSITORY, name, name.lower())
+        except Failure as failure:
+            reading.fail(name.lower(), "repository", failure)
+            return
+        self._read[repo.scope] = repo
+        pulls = {key.lower(): numbers for key, numbers in self.config.pulls.items()}.get(name.lower())
+        if pulls is not None:
+            await side_by_side((self._one_pull(repo, number) for number in sorted(set(pulls))), REPOSITORIES_AT_ONCE)
+            return
+        reading.whole[repo.scope] = self.config.floor
+        surfaces = {
+            "issues": issues(repo, self.config),
+            "pull_requests": pull_requests(repo, self.config.overlap, self.config.floor),
+            "issue_comments": issue_comments(repo, self.config),
+            "review_comments": review_comments(repo, self.config),
+        }
+        jobs = [reading.surface(s, repo.scope, b) for s, b in surfaces.items() if s in self.surfaces]
+        await side_by_side(jobs, len(surfaces))
+
+    async def _one_pull(self, repo: Scope, number: int) -> None:
+        surfaces = {
+            "issues": opener(repo, number),
+            "pull_requests": pull_request(repo, number),
+            "issue_comments": issue_comments(repo, self.config, number),
+            "review_comments": review_comments(repo, self.config, number),
+        }
+        for surface, batches in surfaces.items():
+            if surface in self.surfaces and ("absent", f"{repo.scope}/{number}") not in repo.reading.sightings:
+                await repo.reading.surface(surface, repo.scope, batches)
+
+
+async def issues(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:
+    """All issues and pull requests, as /issues tells them; the sweep reads them all, for their counts of comments."""
+    ask = repo.asks("issues", "issues", state="all", sort="updated", direction="asc")
+    surface = Surface("issues", ask, rows.issue_version, lambda found: issue_rows(repo, found.items))
+    async for batch in _follow(repo, surface, config, reread=repo.reading.sweep):
+        yield batch
+
+
+async def issue_comments(repo: Scope, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+    """Conversation comments, of the repository or of one PR (whose list cannot be sorted by time)."""
+    path = f"issues/{number}/comments" if number else "issues/comments"
+    order = {} if number else {"sort": "updated", "direction": "asc"}
+    surface = Surface(
+        "issue_comments", repo.asks("issue_comments", path, **order), rows.comment_version,
+        lambda found: comment_rows(repo, found.items, found.rivals), number, seeks=not number,
+    )  # fmt: skip
+    async for batch in _follow(repo, surface, config):
+        yield batch
+
+
+async def review_comments(repo: Scope, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+    """Comments on diffs. No list counts them, so the sweep reads all and compares ids."""
+    path = f"pulls/{number}/comments" if number else "pulls/comments"
+    surface = Surface(
+        "review_comments", repo.asks("review_comments", path, sort="updated", direction="asc"), rows.comment_version,
+        lambda found: review_comment_rows(repo, found.items, found.rivals), number,
+    )  # fmt: skip
+    async for batch in _follow(repo, surface, config, reread=repo.reading.sweep):
+        yield batch
+
+
+async def opener(repo: Scope, number: int) -> AsyncIterator[Batch]:
+    """A pull request followed by itself. One that was there and is not any more is looked after as any other is; what
+    answers again then is news, whatever it says."""
+    reading, scope = repo.reading, f"{repo.scope}/{number}"
+    try:
+        async for issue, cursor in _changed(repo, "issues", f"issues/{number}", number):
+            yield Batch("issues", scope, issue_rows(repo, [issue]), cursor)
+    except Failure as failure:
+        if failure.code != "NOT_FOUND" or scope not in reading.saved.get("issues", {}):
+            raise
+        reading.sightings["absent", scope] = set()
+        yield Batch("issues", scope, {}, {"etag": None, "shown": None})
+        return
+    if reading.sweep:
+        reading.sightings["issues", scope] = set()  # it answered; its reviews are looked at
+
+
+async def pull_request(repo: Scope, number: int) -> AsyncIterator[Batch]:
+    read = set[int]()
+    async for pull, cursor in _changed(repo, "pull_requests", f"pulls/{number}", number):
+        if not instant(pull.get("updated_at")) < repo.now - SETTLE:
+            cursor = {"etag": None, "shown": None}  # its reviews may still grow within this second
+        for batch in await pull_batches(repo, [pull], "pull_requests", f"{repo.scope}/{number}", cursor):
+            yield batch
+        read.add(number)
+    async for batch in owed_reviews(repo, read, number):
+        yield batch
+
+
+async def _changed(repo: Scope, surface: str, path: str, number: int) -> AsyncIterator[tuple[Json, Json]]:
+    """A single record, if it changed, with its ETag as cursor."""
+    saved = repo.reading.raw_cursor(surface, f"{repo.scope}/{number}")
+    known = saved if isinstance(saved, dict) else {}
+    answer = await repo.get(surface, path, etag=known.get("etag"))
+    if not answer.not_modified:
+        record = repo.record(path, answer)
+        shown = fingerprint(repr(record))
+        if shown != known.get("shown"):
+            yield record, {"etag": answer.etag, "shown": shown}
+
+
+@dataclass(frozen=True)
+class Surface:
+    """One list: how it is asked, what makes a version of its records, what rows they become."""
+
+    name: str
+    ask: Ask
+    version: Callable[[Json], str]
+    shape: Callable[[Changes], dict[str, list[Row]]]
+    number: int | None = None
+    seeks: bool = True
+
+
+async def _follow(repo: Scope, surface: Surface, config: GithubConfig, *, reread: bool = False) -> AsyncIterator[Batch]:
+    scope = f"{repo.scope}/{surface.number}" if surface.number else repo.scope
+    start = repo.reading.cursor(surface.name, scope, now=repo.now, floor=config.floor)
+    sight, seen, is_told = identify_by(surface.version), set[int](), True
+    news = follow(
+        surface.ask, sight, start, overlap=config.overlap, seeks=surface.seeks, reread=reread, floor=config.floor
+    )
+    async for found in news:
+        ids = [id_ for item in found.items if isinstance(id_ := item.get("id"), int)]
+        seen.update(ids if reread else ())
+        is_told = is_told and len(ids) == len(found.items)
+        yield Batch(surface.name, scope, surface.shape(found), found.cursor.json())
+    if reread and is_told:  # one who does not tell who it is makes everybody's absence doubtful
+        repo.reading.sightings[surface.name, scope] = seen
