@@ -7,6 +7,10 @@ import orjson
 import pytest
 
 from pipelines.demo.server.web import Request, Response
+from pipelines.sync.output.report import Report, SourceReport
+from pipelines.sync.output.summary import summary
+from pipelines.warehouse.data_dir import DataDir
+from sources.core.reading import Problem
 from tests.speaker import Speaker
 from tests.story import REPO, Ended, Project, served, small_world
 
@@ -136,3 +140,16 @@ def test_each_project_is_told_with_v(tmp_path: Path) -> None:
         assert [REPO + ":", "1", "changed,", str(count - 1), "unchanged,", "skipped;"] in [line[:6] for line in lines]
         assert [OTHER + ":", "1", "unchanged,", "skipped;"] in [line[:4] for line in lines], ended.out
         assert OTHER not in project.quick().out
+
+
+def test_what_fails_a_hundred_times_fills_no_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A list of which many records cannot be read is named with the first of them; programs are told of each."""
+    problems = [Problem("1", "rechecks", "NOT_FOUND", f"pulls/{n} not found") for n in range(100)]
+    problems.append(Problem("2", "issues", "TIMEOUT", "no answer in 30 s"))
+    source = SourceReport("github", scopes=2, completed=9, problems=problems, names={"1": REPO, "2": OTHER})
+    summary(Report(1, [source], seconds=1.0), DataDir(tmp_path), as_json=False, demo=False)
+    told = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ! ")]
+    assert told[-2:] == [f"  ! {REPO} rechecks: and 97 more", f"  ! {OTHER} issues: no answer in 30 s"]
+    assert len(told) == 5
+    summary(Report(1, [source], seconds=1.0), DataDir(tmp_path), as_json=True, demo=False)
+    assert len(orjson.loads(capsys.readouterr().out)["data"]["sources"][0]["problems"]) == 101

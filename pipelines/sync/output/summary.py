@@ -49,9 +49,7 @@ def summary(report: "Report", home: DataDir, *, as_json: bool, demo: bool, verbo
         print("\n".join(_read(report, source)))
         if verbose:
             print("".join(f"  {line}\n" for line in _places(report, source)), end="")
-        for problem in source.problems:
-            name = source.names.get(problem.scope, problem.scope)
-            print(f"  ! {safe(name)} {safe(problem.surface)}: {safe(problem.message)}")
+        print("".join(f"  ! {safe(line)}\n" for line in _problems(source)), end="")
         if source.skipped:
             print(f"  - {len(source.skipped)} of them skipped: `earshot status` says who and why")
         for each in source.told[:MOST_TOLD]:
@@ -100,6 +98,18 @@ def _places(report: "Report", source: "SourceReport") -> Iterator[str]:
 def _became(kind: str, became: dict[str, int]) -> str:
     states = ", ".join(f"{n:,} {name}" for name, n in became.items() if n and name != "changed")
     return f"{became['changed']:,} {_plural(kind, became['changed'])} changed{f' ({states})' if states else ''}"
+
+
+def _problems(source: "SourceReport") -> Iterator[str]:
+    """By name; where one list has many, its first and how many more there are: `status` and --json have them all."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for problem in source.problems:
+        found.setdefault((problem.scope, problem.surface), []).append(problem.message)
+    for (scope, surface), messages in found.items():
+        lead = f"{source.names.get(scope, scope)} {surface}: "
+        yield from (lead + message for message in messages[:NAMED])
+        if len(messages) > NAMED:
+            yield f"{lead}and {len(messages) - NAMED:,} more"
 
 
 def _missing(unread: "Sequence[Unread]") -> str:
