@@ -81,7 +81,7 @@ def draw(seed: str, runs: int = RUNS, density: float = 1.0, without: Collection[
         step.options = _options(random)
         if random.random() < 0.15 and "skew" not in without:
             step.skew = random.choice((-30, 30, -7200, 7200, 86400 * 400, -86400 * 400))
-        if random.random() < 0.5 and "kill" not in without:
+        if random.random() < 0.8 and "kill" not in without:
             step.kill = random.choices(("steps", "time"), (3, 1))[0], random.random()
         step.is_calm = n == runs // 2
         plan.steps.append(step)
