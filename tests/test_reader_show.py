@@ -190,3 +190,23 @@ def test_reading_leaves_the_files_alone(own: Reader) -> None:
     for words in (["list", "events", "--unacked-by", "x"], ["show", "mr", "console!1"], ["count", "notes"]):
         assert own.ask(*words).code == 0
     assert before == {path.name: path.read_bytes() for path in own.home.path.iterdir() if path.suffix == ".duckdb"}
+
+
+def test_pictures_are_told_as_their_authors_describe_them(demo: Reader) -> None:
+    """Of a gallery all, in their order; --json has them with their words."""
+    gallery = "SELECT post_uri FROM bluesky.posts WHERE embed_type = 'app.bsky.embed.gallery' AND kind = 'post'"
+    uri = demo.data("sql", gallery)[0]["post_uri"]
+    shown, told = demo.ask("show", "post", uri, width=80), demo.data("show", "post", uri)
+    (media,) = [note["media"] for note in told["thread"] if note["event_key"] == told["event_key"]]
+    assert len(media) == 6 and media[3] == {"kind": "image", "alt": "The Lantern table at the fair, with soup."}
+    assert [line for line in shown.lines if line.startswith("[image: ")] == [f"[image: {one['alt']}]" for one in media]
+
+
+def test_addresses_are_never_broken(demo: Reader) -> None:
+    """However narrow it is: what is copied from the screen is the whole of it."""
+    uri = demo.data("list", "posts", "--limit", "1")[0]["id"]
+    url = demo.data("show", "post", uri)["url"]
+    for words in (("post", uri), ("mr", "console/1")):
+        out = demo.ask("show", *words, width=40).out
+        address = url if words[0] == "post" else demo.data("show", *words)["url"]
+        assert f"{address}\n" in out, out

@@ -138,13 +138,12 @@ def _page(row: Row, known: Names, body: str, talk: list[Discussion], system: int
     name = reference({**row, "parent_number": row["number"]}, known)
 
     def shown(console: "Console") -> None:
-        from rich.padding import Padding
         from rich.text import Text
 
         page.title(console, f"{one} {name}: {row['title']}")
         page.facts(console, page.parent_facts(row))
         console.print("\nDescription:")
-        console.print(Padding(Text(safe(body) or "(none)"), (0, 0, 0, 2), expand=False))
+        page.paragraph(console, Text(safe(body) or "(none)"), 2)
         page.said(console, talk)
         if system:
             console.print(f"\n({system:,} system notes are not shown)")

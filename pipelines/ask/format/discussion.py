@@ -16,6 +16,13 @@ LEFT JOIN (SELECT * FROM feedback.diff_notes WHERE parent_key = $parent) AS plac
 WHERE said.parent_key = $parent
 ORDER BY said.created_at, said.id, said.event_key
 """
+MEDIA = """
+SELECT said.event_key, media.kind, media.alt FROM feedback.comments AS said
+INNER JOIN bluesky.post_images AS media
+    ON media.uri = said.id AND right(said.event_key, length(media.cid)) = media.cid
+WHERE said.parent_key = $parent AND media.parent_key = $parent
+ORDER BY said.event_key, media.position
+"""
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,14 @@ class Discussion:
 
 
 def notes(warehouse: Published, parent_key: str) -> list[Row]:
-    return warehouse.rows(SAID, {"parent": parent_key})
+    """With the pictures and videos of posts, as their authors describe them."""
+    said = warehouse.rows(SAID, {"parent": parent_key})
+    if any(row["parent_kind"] == "post" for row in said):
+        media: dict[str, list[Row]] = {}
+        for row in warehouse.rows(MEDIA, {"parent": parent_key}):
+            media.setdefault(row["event_key"], []).append({"kind": row["kind"], "alt": row["alt"]})
+        said = [{**row, "media": media.get(row["event_key"], [])} for row in said]
+    return said
 
 
 def discussions(warehouse: Published, parent_key: str, said: Iterable[Row]) -> list[Discussion]:

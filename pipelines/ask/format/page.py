@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["answers", "facts", "note", "parent_facts", "place", "said", "title"]
+__all__ = ["answers", "facts", "note", "paragraph", "parent_facts", "place", "said", "title"]
 
 DIFF_STYLES = {"removed": "red", "added": "green"}
 DIFF_SIGNS = {"removed": "- ", "added": "+ ", "said": ""}
@@ -29,16 +29,14 @@ def title(console: "Console", text: str) -> None:
 
 def facts(console: "Console", known: Iterable[tuple[str, object]]) -> None:
     """Those that are known; the rest says nothing."""
-    from rich.table import Table
     from rich.text import Text
 
-    shown = Table.grid(padding=(0, 2, 0, 0))
-    shown.add_column(style="dim", no_wrap=True)
-    shown.add_column(overflow="fold")
-    for name, value in known:
-        if value:
-            shown.add_row(f"{name}:", value if isinstance(value, Text) else line(str(value)))
-    console.print(shown)
+    told = [
+        (f"{name}:", value if isinstance(value, Text) else Text(line(str(value)))) for name, value in known if value
+    ]
+    width = max((len(name) for name, _ in told), default=0) + 2
+    for name, value in told:
+        _hung(console, Text(name.ljust(width), style="dim"), value)
 
 
 def parent_facts(row: Row) -> list[tuple[str, object]]:
@@ -77,7 +75,6 @@ def answers(console: "Console", discussion: Discussion) -> None:
 
 
 def note(console: "Console", row: Row, *, tags: Iterable[str] = (), indent: int = 2, mark: bool = False) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     when = f" ({day(row['created_at'])}, {ago(row['created_at'])}{', edited' if row['is_edit'] else ''})"
@@ -85,11 +82,32 @@ def note(console: "Console", row: Row, *, tags: Iterable[str] = (), indent: int 
     for tag in (*tags, *_verdict(row)):
         head.append(f" [{line(tag)}]", style="green" if tag == "RESOLVED" else "cyan")
     words = Text() if row["kind"] == "repost" else _words(row)  # somebody else's words, said before
+    for each in row.get("media") or () if words.plain else ():
+        words.append(f"\n[{each['kind']}: {line(each['alt']) or 'nobody described it'}]", style="dim")
     head.append(":" if words.plain else "")
     console.print()
-    console.print(Padding(head, (0, 0, 0, indent), expand=False))
+    paragraph(console, head, indent)
     if words.plain:
-        console.print(Padding(words, (0, 0, 0, indent + 2), expand=False))
+        paragraph(console, words, indent + 2)
+
+
+def paragraph(console: "Console", words: "Text", indent: int) -> None:
+    from rich.text import Text
+
+    _hung(console, Text(" " * indent), words)
+
+
+def _hung(console: "Console", lead: "Text", words: "Text") -> None:
+    """Words beside their lead, within the width. An address is not broken: the terminal does what it can, and what is
+    copied is the whole of it."""
+    from rich.text import Text
+
+    room = max(console.width - lead.cell_len, 20)
+    for each in words.split("\n", allow_blank=True):
+        for piece in each.wrap(console, room, overflow="ignore" if "://" in each.plain else "fold"):
+            piece.rstrip()
+            console.print(lead + piece, soft_wrap=True)
+            lead = Text(" " * lead.cell_len)
 
 
 def _tags(row: Row, discussion: Discussion) -> list[str]:
