@@ -27,7 +27,7 @@ def indexed(home: DataDir) -> list[Any]:
 
 
 STAGES = [
-    ("pipelines.search.documents:begun", "before", 1), ("pipelines.search.documents:models.regenerate", "after", 1),
+    ("pipelines.search.documents:begun", "before", 1), ("pipelines.search.documents:build.regenerate", "after", 1),
     ("pipelines.search.index:Index._put", "after", 1), ("pipelines.search.index:Index.replace", "after", 1),
     ("pipelines.search.documents:begun", "after", 1), ("pipelines.search.documents:Documented.finish", "after", 1),
     ("pipelines.warehouse.data_dir:DataDir.publish", "after", 1),

@@ -23,7 +23,7 @@ from pipelines.warehouse.ducklake import instance
 from pipelines.warehouse.errors import Locked
 from pipelines.warehouse.postgres.server import Address
 from sources.core.config import ConfigError
-from tests.elsewhere import ENGINES, differences, place, same_place
+from tests.elsewhere import ENGINES, IN_CI, differences, place, same_place
 from tests.servers import Cluster
 
 pytestmark = pytest.mark.ci
@@ -99,7 +99,7 @@ def alone(teams: Any) -> DataDir:
     return DataDir(one.folder / "data")
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", IN_CI)
 def test_four_at_once_leave_what_one_leaves(engine: str, teams: Any, alone: DataDir) -> None:
     """First reads side by side into tables that nobody has made yet; then three runners take the scopes over: they go
     on where the four were, by cursors in the destination, and are told that nothing has changed.
