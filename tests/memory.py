@@ -90,8 +90,10 @@ def read(
 
     try:
         return asyncio.run(once())
-    except* Killed:
-        raise Killed from None
+    except BaseExceptionGroup as several:  # `except*` wraps what is raised within it, before Python 3.11.4
+        if several.subgroup(Killed):
+            raise Killed from None
+        raise
 
 
 def settings(repos: Iterable[str], **more: Any) -> GithubConfig:
