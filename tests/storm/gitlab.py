@@ -35,6 +35,7 @@ class GitLabMob:
     touched: set[str] = field(default_factory=set)
     operations: dict[str, int] = field(default_factory=lambda: {name: weight for name, weight, _ in OPERATIONS})
     _told: int = 0
+    _vanished: dict[str, Key] = field(default_factory=dict)  # place → the merge request or issue that is gone from it
 
     def __post_init__(self) -> None:
         self.world = GitLabWorld(self.now)
@@ -106,6 +107,10 @@ class GitLabMob:
 
     def is_dead(self, key: Key) -> bool:
         return key[1] != "resolution"
+
+    def is_doubtful(self, key: Key, about: str, touched: set[str]) -> bool:
+        """It hangs on what has vanished and is only missing yet; also what was deleted before, while nobody could see."""
+        return about in self._vanished and self._vanished[about] in self.unseen
 
     # What may be shut for a while
 
@@ -263,7 +268,8 @@ class GitLabMob:
 
     def _vanishes(self, parent: Issuable) -> None:
         kind = "merge_request" if isinstance(parent, MergeRequest) else "issue"
-        self.unseen.add(("gitlab", kind, str(parent.id)))
+        self._vanished[_place(parent)] = ("gitlab", kind, str(parent.id))
+        self.unseen.add(self._vanished[_place(parent)])
         for note in parent.notes:
             self._note(note)
 
