@@ -16,11 +16,11 @@ from sources.bluesky.rows import feed_item, identity, item_rows, said_at, sight,
 from sources.core.values import Unreadable
 from tests.bluesky_lexicon import wrong
 from tests.demo_client import get
+from tests.watched import Path, Watched
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 PICTURES = [Image(f"picture {n}") for n in range(7)]
 KEYS = {"uri", "did", "cid"}
-Path = tuple[str, ...]
 
 
 def speak(world: BlueskyWorld) -> Account:
@@ -74,32 +74,6 @@ def test_what_the_demo_world_answers_is_what_the_lexicons_allow(
     at = f"/pds/{world.handles['maya.example'].pds}" if method.startswith("com.atproto.repo") else ""
     answer = get(BlueskyApp(world), f"{at}/xrpc/{method}", **query).json()
     assert wrong(answer, method.rpartition(".")[2]) == []
-
-
-class Watched(dict[str, Any]):
-    """Remembers which of its fields were asked for."""
-
-    def __init__(self, record: dict[str, Any], seen: set[Path], at: Path = ()) -> None:
-        super().__init__({name: watched(value, seen, (*at, name)) for name, value in record.items()})
-        self.seen, self.at = seen, at
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.seen.add((*self.at, name))
-        return super().get(name, default)
-
-    def __getitem__(self, name: str) -> Any:
-        self.seen.add((*self.at, name))
-        return super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        self.seen.add((*self.at, str(name)))
-        return super().__contains__(name)
-
-
-def watched(value: Any, seen: set[Path], at: Path) -> Any:
-    if isinstance(value, dict):
-        return Watched(value, seen, at)
-    return [watched(each, seen, at) for each in value] if isinstance(value, list) else value
 
 
 def looked_at(item: Any, owner: str) -> list[dict[str, Any]]:

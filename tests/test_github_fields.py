@@ -15,9 +15,9 @@ from tests.demo_client import BASE, NOW, get
 from tests.github_schemas import SCHEMAS, fields, wrong
 from tests.memory import Memory, settings
 from tests.memory import read as tell
+from tests.watched import Path, Watched
 
 Record = dict[str, Any]
-Path = tuple[str, ...]
 ASKED = {
     "repository": "", "issue": "/issues?state=all", "pull-in-list": "/pulls?state=all", "issue-comment": "/issues/comments",
     "review-comment": "/pulls/comments", "review": "/pulls/{pull}/reviews",
@@ -113,32 +113,6 @@ def test_a_team_is_not_asked_any_more_when_one_of_it_has_answered() -> None:
     (told,) = get(GitHubApp(world), "/repos/maya/bench/pulls").json()
     assert told["requested_reviewers"] == [] and [team["slug"] for team in told["requested_teams"]] == ["docs"]
     assert told["author_association"] == "OWNER"
-
-
-class Watched(dict[str, Any]):
-    """Remembers which of its fields were asked for."""
-
-    def __init__(self, record: Record, seen: set[Path], at: Path = ()) -> None:
-        super().__init__({name: watched(value, seen, (*at, name)) for name, value in record.items()})
-        self.seen, self.at = seen, at
-
-    def get(self, name: str, default: Any = None) -> Any:
-        self.seen.add((*self.at, name))
-        return super().get(name, default)
-
-    def __getitem__(self, name: str) -> Any:
-        self.seen.add((*self.at, name))
-        return super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        self.seen.add((*self.at, str(name)))
-        return super().__contains__(name)
-
-
-def watched(value: Any, seen: set[Path], at: Path) -> Any:
-    if isinstance(value, dict):
-        return Watched(value, seen, at)
-    return [watched(each, seen, at) for each in value] if isinstance(value, list) else value
 
 
 def read(schema: str, record: Record) -> list[Row]:

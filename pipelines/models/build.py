@@ -259,7 +259,7 @@ def _scopes_shown(tables: Mapping[str, Table]) -> str:
 def _comment(connection: duckdb.DuckDBPyConnection, name: str, kind: str, told: glossary.Meaning) -> None:
     connection.execute(f"COMMENT ON {kind} {name} IS {_quoted(told.table)}")
     for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall():
-        if said := told.columns.get(column) or (glossary.SHARED.get(column) if is_shown(name) else None):
+        if said := told.of(column) if is_shown(name) else told.columns.get(column):
             connection.execute(f"COMMENT ON COLUMN {name}.{column} IS {_quoted(said)}")
 
 

@@ -15,6 +15,10 @@ class Meaning(NamedTuple):
     key: str
     columns: Mapping[str, str]
 
+    def of(self, column: str) -> str | None:
+        """Its own word for it, else the one that holds wherever the column stands."""
+        return self.columns.get(column) or SHARED.get(column)
+
 
 SHARED = {
     "answered_by": "event_key of our own last answer to it",

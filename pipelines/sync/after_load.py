@@ -19,7 +19,7 @@ import duckdb
 import orjson
 import pendulum
 
-from pipelines.models import build as models
+from pipelines.models import build
 from pipelines.models.files import BUILT
 from pipelines.replies import reply_seen
 from pipelines.settings import landed_tables
@@ -222,7 +222,7 @@ class Making:
             if before is None:
                 self.anew = self.anew or self._settings()
             is_compared = self.anew is None
-            models.build(
+            build.build(
                 connection, landed_tables(), anew=not is_compared, is_shared=home.destination.is_shared,
                 touched=changes.before if is_compared else None,
             )  # fmt: skip
@@ -232,7 +232,7 @@ class Making:
             if reply_seen.observe(connection, home) + settled.found:
                 mirror.mirror_decisions(connection, home)
             if settled.reopened:
-                models.build(connection, landed_tables(), anew=False, is_shared=home.destination.is_shared)
+                build.build(connection, landed_tables(), anew=False, is_shared=home.destination.is_shared)
             mirror.mirror(connection, self.ledger, str(home.shard))
             self._tell(connection)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
@@ -280,7 +280,7 @@ class Making:
 
 def made_of(authors: Sequence[str], prefix: str, team: Sequence[str]) -> str:
     """The models, and the settings that they mind."""
-    return fingerprint(models.models_fingerprint(), mirror.TABLES, sorted(authors), prefix, sorted(team))
+    return fingerprint(build.models_fingerprint(), mirror.TABLES, sorted(authors), prefix, sorted(team))
 
 
 @contextmanager

@@ -34,7 +34,7 @@ from pipelines.sync.recheck import look, readings_owed, rule, scopes_read, suspe
 from pipelines.warehouse.data_dir import DataDir, LandingError, PublishError
 from pipelines.warehouse.errors import Unavailable
 from sources.core.http.client import Api
-from sources.core.reading import Problem, Reading, Source, Unread
+from sources.core.reading import Problem, Reading, Source, Unread, is_of_one
 
 if TYPE_CHECKING:
     from pipelines.sync.load.landing import Landing
@@ -249,7 +249,7 @@ class Run:
         left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
 
         def was_read(scope: str, surface: str) -> bool:
-            if is_narrowed and (scope not in scopes or surface in left_out or _is_of_one(surface)):
+            if is_narrowed and (scope not in scopes or surface in left_out or is_of_one(surface)):
                 return (scope, surface) in reading.read
             return reading.sweep or (surface, scope) in reading.tallies or (scope, surface) not in owed
 
@@ -308,8 +308,3 @@ def _requests(reading: Reading) -> dict[str, int]:
     for (_, scope), tally in reading.tallies.items():
         found[scope] = found.get(scope, 0) + tally.requests
     return found
-
-
-def _is_of_one(surface: str) -> bool:
-    """`threads of !7`: what hangs on one issue or merge request, and is read only where it is due."""
-    return " of " in surface

@@ -15,7 +15,7 @@ import click
 
 from pipelines.ask.format.answer import Answer, Refusal, answering
 from pipelines.settings import EarshotConfig, landed_tables, load
-from pipelines.state import decisions as control
+from pipelines.state import decisions
 from pipelines.warehouse.choice import DEFAULT, destination
 from pipelines.warehouse.configured import home_of
 from pipelines.warehouse.data_dir import DataDir
@@ -158,8 +158,8 @@ def _cursors(ours: DataDir, theirs: DataDir, told: Moved) -> None:
 def _decisions(ours: DataDir, theirs: DataDir, told: Moved) -> None:
     """Acknowledgements, answers, what is watched, links: all that people and programs decided."""
     with ours.destination.control(ours, writes=False) as here:
-        held = {t: control.dicts(here, t) for t in control.TABLES if here is not None and here.has(t)}
-    with control.writing(theirs) as there:
+        held = {t: decisions.dicts(here, t) for t in decisions.TABLES if here is not None and here.has(t)}
+    with decisions.writing(theirs) as there:
         for table, rows in held.items():
             for row in rows:
                 columns, marks = ", ".join(row), ", ".join("?" * len(row))

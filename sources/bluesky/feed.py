@@ -22,7 +22,7 @@ by what authors claim, loses some. A walk therefore goes on until a whole page s
   is asked for once more, in the largest.
 - A cursor that was followed before would lead in circles: the walk fails, its watermark stays.
 
-What is dated back by more than the overlap is found by the deep sweep alone: bluesky_settle.py
+What is dated back by more than the overlap is found by the deep sweep alone: recheck.py
 """
 
 import logging

@@ -4,7 +4,7 @@ Neither an edit nor a label moves a post's place or anything at the head of its 
 the last weeks by name, reposted ones too, and sees which are others now. A deleted post vanishes; `getPosts` leaves
 it out without a word, but so it does with the posts of an account that is away. What is left out is believed to be
 deleted only if its author is there afterwards, and it is left out again. What was marked deleted and is shown again
-is no longer marked. What is older, and reposts that were taken back: bluesky_deep.py
+is no longer marked. What is older, and reposts that were taken back: deep.py
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping

@@ -2,7 +2,7 @@
 
 Cost    one conditional request an account when nothing happened, however many posts it has; with `probe` one per 25
         accounts, and a poll of all every few runs.
-Cursor  when the last walk of the feed began; polls start at the head and walk back with overlap: bluesky_feed.py
+Cursor  when the last walk of the feed began; polls start at the head and walk back with overlap: feed.py
 Gone    deactivated, suspended, taken down, deleted: skipped and said so; nothing of them is deleted, they may come back
 Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions per version (did, uri, cid);
         post_states (did, uri); deletions (uri)

@@ -107,7 +107,8 @@ async def follow(
         first = await beginning(ask, asked, size)
     shown = set[str]()
     async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
-        pages, shown = pages + 1, shown | {str(s.id) for s in page.sightings}
+        pages += 1
+        shown.update(str(s.id) for s in page.sightings)
         fresh = page.items if reread else _differences(page, cursor)
         rivals = _rivals(page, cursor)
         cursor = _advance(cursor, page, overlap)

@@ -22,8 +22,8 @@ from sources.core.unread import Quarantined, Unread, quarantine_key
 from sources.core.values import Json, Row, Table, Unreadable, json_bytes
 
 __all__ = [
-    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "Unread", "not_understood", "quarantine_key",
-    "side_by_side",
+    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "Unread", "is_of_one", "not_understood",
+    "quarantine_key", "side_by_side",
 ]  # fmt: skip
 
 log = logging.getLogger("earshot")
@@ -77,6 +77,11 @@ class Problem:
     code: str
     message: str
     until: DateTime | None = None
+
+
+def is_of_one(surface: str) -> bool:
+    """`threads of !7`: what hangs on one issue or merge request, and is read only where it is due."""
+    return " of " in surface
 
 
 Look = Callable[[str, Mapping[str, object]], Awaitable[list[Row]]]

@@ -12,9 +12,9 @@ from sources.core.http.limits import rows_left
 from sources.core.http.oversized import stand_in
 from sources.core.paging import Ask, Identified, Page, Sight, Window, page_of
 from sources.core.reading import Batch, Reading
-from sources.core.values import Json, Row, Unreadable, fingerprint, instant, integer
+from sources.core.values import Json, Row, Unreadable, fingerprint, held_instant, instant, integer
 
-__all__ = ["PER_PAGE", "Scope", "ScopeType", "Shape", "identify_by", "look_up"]
+__all__ = ["PER_PAGE", "Scope", "ScopeType", "Shape", "identify_by", "look_up", "noticed"]
 
 log = logging.getLogger("earshot")
 
@@ -107,6 +107,13 @@ class ScopeType:
         [str, Answer], Row
     ]  # of the name and the answer to it; raises `Failure` if that is about no such place
     place: Callable[[str, str, DateTime, Reading], Scope]  # scope, name, now, reading
+
+
+def noticed(now: DateTime, seen_at: object) -> DateTime:
+    """When something was found gone: never before what is held of it was seen, which a service's clock that was put
+    back since may have dated ahead.
+    """
+    return max(now, held_instant(seen_at) or now)
 
 
 async def look_up(reading: Reading, kind: ScopeType, name: str, key: str) -> Scope:

@@ -21,7 +21,7 @@ from pendulum import DateTime
 
 __all__ = [
     "COUNT", "FLAG", "INSTANT", "NUMBER", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "has_passed", "instant", "integer", "json_bytes", "json_record",
+    "event_key", "fingerprint", "flag", "has_passed", "held_instant", "instant", "integer", "json_bytes", "json_record",
     "json_text", "json_value",
     "maybe", "need", "number", "stamp", "text", "version",
 ]  # fmt: skip
@@ -104,6 +104,11 @@ def number(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not -(2**53) <= value <= 2**53:
         raise Unreadable(f"not a number: {value!r:.60}")
     return float(value)
+
+
+def held_instant(value: object) -> DateTime | None:
+    """As the warehouse gives one back."""
+    return instant(value.isoformat()) if isinstance(value, datetime) else None
 
 
 def flag(value: object) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Mapping
 
 from sources.core.http.client import Failure
 from sources.core.reading import Batch, side_by_side
-from sources.core.scope import Scope
+from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row, integer
 from sources.github import rows
@@ -23,7 +23,6 @@ from sources.github.recheck import (
     comments,
     ids_in,
     marks,
-    noticed,
     pull_request,
     review_comments,
     reviews,
@@ -132,7 +131,7 @@ async def _absent(repo: Scope, suspect: Row, failure: Failure) -> Batch:
     if was != "deleted":
         repo.reading.absent_is(f"{repo.name}#{number}", rows.parent_key(repo.scope, number), cause, is_sure=is_sure)
     mark = rows.deletion_row(
-        kind, _id(suspect), repo.scope, number, noticed(repo.api.now, suspect), cause, gone=is_sure,
+        kind, _id(suspect), repo.scope, number, noticed(repo.api.now, suspect["held_at"]), cause, gone=is_sure,
         is_missing=not is_sure, run=_followed(repo, failure),
     )  # fmt: skip
     return Batch("rechecks", repo.scope, {"deletions": [mark]})

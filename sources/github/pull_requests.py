@@ -3,7 +3,7 @@
 The list is walked newest first, down to what the last complete walk had seen. A pull request that is edited meanwhile
 moves to the head, behind our back; its new time is later than this walk's beginning, so the next run finds it. A
 killed first walk goes on where it was: rows only ever move down. Reviews are read whenever their pull request changed
-(github_reviews.py), and `reviews_read_for` says for which state of it. A review can still come within the very second
+(reviews.py), and `reviews_read_for` says for which state of it. A review can still come within the very second
 that its pull request shows: one that changed just now is remembered only when it has settled.
 """
 
@@ -31,7 +31,7 @@ log = logging.getLogger("earshot.github")
 
 SIDE_BY_SIDE = 10
 SETTLE = timedelta(seconds=5)  # later than this after a change, nothing more comes within its second
-TOO_DEEP = 422  # GitHub ends deep lists so; what lies behind is found by number (github_settle.py)
+TOO_DEEP = 422  # GitHub ends deep lists so; what lies behind is found by number (recheck.py)
 
 sight = identify_by(rows.pull_version)
 

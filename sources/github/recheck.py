@@ -9,7 +9,6 @@ disagreement, e.g. a comment that was said after the count was read, and deleted
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import datetime
 from functools import partial
 
 from pendulum import DateTime
@@ -17,14 +16,14 @@ from pendulum import DateTime
 from sources.core.http.client import Failure, TooLarge
 from sources.core.paging import walk
 from sources.core.reading import Batch, Unread, side_by_side
-from sources.core.scope import Scope, identify_by
-from sources.core.values import Json, Row, instant, integer, json_record, need
+from sources.core.scope import Scope, identify_by, noticed
+from sources.core.values import Json, Row, integer, json_record, need
 from sources.github import rows
 from sources.github.pull_requests import pull_batches
 from sources.github.repository import comment_rows, issue_rows, review_comment_rows, review_rows
 
 __all__ = [
-    "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks", "noticed",
+    "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks",
     "pull_request", "retry", "review_comments", "reviews",
 ]  # fmt: skip
 
@@ -211,7 +210,7 @@ async def reviews(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
 async def review_comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     """Absent from the complete list that the sweep has just read, or told again after it was thought gone."""
     number, gone, again = integer(suspect["number"]), ids_in(suspect, "ids"), ids_in(suspect, "marked")
-    deletions = marks(repo, "review_comment", number, gone, again, at=noticed(repo.now, suspect))
+    deletions = marks(repo, "review_comment", number, gone, again, at=noticed(repo.now, suspect["held_at"]))
     yield Batch("rechecks", repo.scope, {"deletions": deletions})
 
 
@@ -240,12 +239,6 @@ async def listed(repo: Scope, path: str) -> list[Json]:
 def ids_of(found: list[Json]) -> set[int]:
     """Who is on a list. One who does not tell makes everybody's absence doubtful: `Unreadable`."""
     return {integer(need(item, "id")) for item in found}
-
-
-def noticed(now: DateTime, suspect: Row) -> DateTime:
-    """Never before what is held was seen: the service's clock may have been put back since, and the row dated ahead."""
-    held = suspect["held_at"]
-    return max(now, instant(held.isoformat())) if isinstance(held, datetime) else now
 
 
 def marks(repo: Scope, kind: str, number: int, gone: set[int], back: set[int], at: DateTime | None = None) -> list[Row]:

@@ -4,7 +4,7 @@ Cost    five conditional requests a repository when nothing happened, whatever i
         one per PR. A repository in `pulls` is read per named PR instead, for those who follow a few of a giant's.
 Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `since` (sources/core/cursor.py).
         pull_requests: no `since` exists; newest first, down to the last complete walk's newest less the overlap.
-        reviews: no list of their own; read with their pull request whenever that changed (github_reviews.py).
+        reviews: no list of their own; read with their pull request whenever that changed (reviews.py).
 Tables  repositories (id), issues (id; pull requests are issues too), openers, issue_comments, review_comments, reviews
         (id, version), review_comment_anchors (id), pull_requests (id), deletions (kind, id), thread_checks (parent_key)
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sources.core.http.client import Failure
 from sources.core.reading import Batch, side_by_side
-from sources.core.scope import Scope
+from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row
 from sources.gitlab.targets import HELD, fetch
@@ -149,10 +149,8 @@ async def presence(due: Due, was: object, config: "GitlabConfig") -> AsyncIterat
 
 
 def _mark(due: Due, cause: str, *, is_deleted: bool = False, is_missing: bool = False) -> Batch:
-    """Never older than the row it is about, which a service's clock that was put back since may have dated ahead."""
-    now = due.place.api.now
     row = {
         "parent_key": due.parent.key, "scope": due.parent.scope, "is_deleted": is_deleted, "is_missing": is_missing,
-        "cause": cause, "noticed_at": max(now, due.seen_at or now), "noticed_in_run": due.place.reading.run,
+        "cause": cause, "noticed_at": noticed(due.place.api.now, due.seen_at), "noticed_in_run": due.place.reading.run,
     }  # fmt: skip
     return Batch("rechecks", due.place.scope, {"deletions": [row]})

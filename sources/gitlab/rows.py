@@ -98,7 +98,7 @@ def opener_row(kind: str, parent: Json, scope: str, project: str, seen_at: DateT
         "parent_kind": kind,
         "number": number,
         "parent_key": parent_key(scope, kind, number),
-        "title": maybe(text, parent.get("title")) or "",
+        "title": _title(parent),
         "body": maybe(text, parent.get("description")) or "",
         "author": maybe(text, author.get("username")) or "ghost",
         "author_id": maybe(integer, author.get("id")),
@@ -167,7 +167,7 @@ def _shared(parent: Json, kind: str, scope: str, project: str, seen_at: DateTime
         "number": number,
         "parent_key": parent_key(scope, kind, number),
         "state": text(need(parent, "state")),
-        "title": maybe(text, parent.get("title")) or "",
+        "title": _title(parent),
         "author": maybe(text, author.get("username")) or "ghost",
         "author_id": maybe(integer, author.get("id")),
         "milestone": maybe(text, inner(parent, "milestone").get("title")),
@@ -184,7 +184,11 @@ def _shared(parent: Json, kind: str, scope: str, project: str, seen_at: DateTime
 
 
 def _opener_version(parent: Json) -> str:
-    return version(None, maybe(text, parent.get("title")) or "", maybe(text, parent.get("description")) or "")
+    return version(None, _title(parent), maybe(text, parent.get("description")) or "")
+
+
+def _title(parent: Json) -> str:
+    return maybe(text, parent.get("title")) or ""
 
 
 def _assignees(parent: Json, key: str) -> list[Row]:

@@ -3,7 +3,7 @@
 Cost    a conditional request per project and list when nothing happened; a changed merge request costs its own
         dependents only.
 Cursor  `updated_at` per project and list, by seek (keyset pagination is not offered here), held back by the overlap.
-Due     a note moves `updated_at` at most once a minute, deleting or resolving one not at all: see gitlab_threads.py.
+Due     a note moves `updated_at` at most once a minute, deleting or resolving one not at all: see threads.py.
 Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers; openers (event_key); and per merge
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
@@ -113,7 +113,7 @@ class Gitlab:
 
     async def retry(self, reading: Reading, due: list[Unread]) -> None:
         """A merge request or issue that could not be parsed, asked for again by its number. Notes come with all others
-        of their thread, which stays due (gitlab_settle.py)."""
+        of their thread, which stays due (recheck.py)."""
         places = ((self._read.get(record.scope), record) for record in due if record.surface in KINDS)
         jobs = [reading.surface("rechecks", p.scope, again(p, record)) for p, record in places if p]
         await side_by_side(jobs, self.config.dependent_concurrency)

@@ -14,7 +14,7 @@ stays due, in the rhythm in which quarantine is asked again. What is read and sa
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from pendulum import DateTime
@@ -23,7 +23,7 @@ from sources.core.http.client import Failure
 from sources.core.paging import Identified, walk
 from sources.core.reading import Batch, Payload, Quarantined, quarantine_key
 from sources.core.scope import Scope
-from sources.core.values import Json, Row, fingerprint, instant, integer, maybe, text
+from sources.core.values import Json, Row, fingerprint, held_instant, instant, integer, maybe, text
 from sources.gitlab.dependent_rows import EVENTS, closed_row, file_row
 from sources.gitlab.notes import Bad, Parent, read_discussions, with_last_read
 from sources.gitlab.rows import people, reviewers_told
@@ -120,9 +120,7 @@ def _kept_raw(due: Due, bad: list[Bad]) -> bool:
 
 async def _held_notes(due: Due) -> list[Row]:
     held = await due.place.reading.look(HELD_NOTES, {"key": due.parent.key})
-    return [
-        {name: instant(v.isoformat()) if isinstance(v, datetime) else v for name, v in note.items()} for note in held
-    ]
+    return [{name: held_instant(v) or v for name, v in note.items()} for note in held]
 
 
 async def resource_events(due: Due) -> Batch:
@@ -189,17 +187,13 @@ def due_of(place: Scope, suspect: Row, config: "GitlabConfig") -> Due:
     return Due(
         place, parent, instant(moved.isoformat()), timedelta(seconds=config.settle_seconds),
         maybe(integer, suspect["user_notes_count"]), maybe(text, suspect.get("head_sha")), *held_of(suspect),
-        seen_at=_moment(suspect.get("seen_at")),
+        seen_at=held_instant(suspect.get("seen_at")),
     )  # fmt: skip
 
 
 def held_of(row: Row) -> tuple[DateTime | None, str | None]:
     """Of the threads: their watermark, and the fingerprint of all that they say."""
-    return _moment(row.get("synced_for")), maybe(text, row.get("shown"))
-
-
-def _moment(held: object) -> DateTime | None:
-    return instant(held.isoformat()) if isinstance(held, datetime) else None
+    return held_instant(row.get("synced_for")), maybe(text, row.get("shown"))
 
 
 def _kept(discussions: list[Json]) -> list[Payload]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.format.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.format.shown import hanging, table
+from pipelines.ask.format.shown import hang, table
 from pipelines.ask.query.known import nearest
 from pipelines.ask.query.published import Published, Row, published
 from pipelines.models import glossary
@@ -88,7 +88,7 @@ def _tables(warehouse: Published) -> Iterator[Row]:
         found: dict[str, list[Row]] = {}
         for row in warehouse.rows(COLUMNS, [kind]):
             if row["name"] in told:  # a shared warehouse keeps tables of its own beside these
-                said = told[row["name"]].columns.get(row["column_name"]) or glossary.SHARED.get(row["column_name"])
+                said = told[row["name"]].of(row["column_name"])
                 column = {"name": row["column_name"], "type": _short(row["type"]), "comment": said}
                 found.setdefault(row["name"], []).append(column)
         for name, columns in found.items():
@@ -113,7 +113,7 @@ def _chosen(tables: Iterable[Row], name: str) -> Row:
 def _show_all(console: "Console", tables: Iterable[Row]) -> None:
     width = max(len(each["table"]) for each in tables) + 2
     for each in tables:
-        console.print(hanging(each["table"].ljust(width), safe(each["comment"])))
+        hang(console, each["table"].ljust(width), safe(each["comment"]))
     console.print("\nThe columns of one: earshot schema feedback.events", highlight=False)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.format.answer import USAGE, Answer, Refusal, answering
-from pipelines.ask.format.shown import at, hanging, line
+from pipelines.ask.format.shown import at, hang, line
 from pipelines.ask.query.known import has_name, project_names, refuse
 from pipelines.ask.query.names import place, short_id
 from pipelines.ask.query.times import ago, since
@@ -99,7 +99,7 @@ def _show(console: "Console", hit: Hit) -> None:
     console.print(Text(f"    {' · '.join(part for part in about if part)} · {line(hit.url)}", "dim"), soft_wrap=True)
     words = _marked(hit.snippet, hit.highlights, "")
     words.truncate((console.width - 4) * 2, overflow="ellipsis")
-    console.print(hanging("    ", words))
+    hang(console, "    ", words)
     console.print()
 
 

@@ -9,7 +9,7 @@ from pipelines.ask.commands.listing import open_pages
 from pipelines.ask.format import page
 from pipelines.ask.format.answer import Answer, Refusal, answering
 from pipelines.ask.format.discussion import Discussion, discussions, notes
-from pipelines.ask.format.shown import NOUNS, line
+from pipelines.ask.format.shown import NOUNS, hang, line
 from pipelines.ask.query import find
 from pipelines.ask.query.filters import options
 from pipelines.ask.query.names import Names, names, reference, short_id
@@ -138,12 +138,11 @@ def _page(row: Row, known: Names, body: str, talk: list[Discussion], system: int
     name = reference({**row, "parent_number": row["number"]}, known)
 
     def shown(console: "Console") -> None:
-        from rich.text import Text
 
         page.title(console, f"{one} {name}: {row['title']}")
         page.facts(console, page.parent_facts(row))
         console.print("\nDescription:")
-        page.paragraph(console, Text(safe(body) or "(none)"), 2)
+        hang(console, "  ", safe(body) or "(none)")
         page.said(console, talk)
         if system:
             console.print(f"\n({system:,} system notes are not shown)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.format.answer import FAILED, Answer, answering
-from pipelines.ask.format.shown import WIDE, counted, hanging, line, styled, table
+from pipelines.ask.format.shown import WIDE, counted, hang, line, styled, table
 from pipelines.ask.query.control import Control, Held, read_control, read_held
 from pipelines.ask.query.health import Trouble, expected, judge, moment, slo_seconds
 from pipelines.ask.query.published import Row, home
@@ -74,8 +74,8 @@ def _verdict(console: "Console", control: Control, held: Held, troubles: list[Tr
         when = ago(moment(control.last_finished["finished_at"]))
         console.print(f"All is well: the last run ended {when}, nothing fails, nothing is missing", style="bold green")
     for each in troubles:
-        console.print(hanging("  ! ", line(each.message)), style="yellow")
-        console.print(hanging("    ", line(each.hint)))
+        hang(console, "  ! ", line(each.message), style="yellow")
+        hang(console, "    ", line(each.hint))
     console.print()
 
 
@@ -154,7 +154,7 @@ def _health(console: "Console", control: Control, held: Held, interval: int) -> 
         told.append(("Lag (p95):", f"{length(held.lag_p95)} over {held.lag_events:,} events; {promised}"))
     console.print()
     for name, words in [*told, *_accounts(held)]:
-        console.print(hanging(f"{name:13}", words))
+        hang(console, f"{name:13}", words)
     _skipped(console, control)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.ask.format.answer import Answer, answering
-from pipelines.ask.format.shown import hanging, line, table
+from pipelines.ask.format.shown import hang, line, table
 from pipelines.ask.query.published import home, published
 
 if TYPE_CHECKING:
@@ -92,6 +92,6 @@ def show(console: "Console", verdict: "Verdict") -> None:
             console.print(f"  {line(mend.command)}", soft_wrap=True, markup=False, highlight=False)
     for source, problem in verdict.problems:
         where = f"{line(source)} {line(problem.scope)} {line(problem.surface)}"
-        console.print(hanging("  ! ", f"{where}: {line(problem.message)}"))
+        hang(console, "  ! ", f"{where}: {line(problem.message)}")
     if verdict.exit_code == 0:
         console.print("Nothing differs: the warehouse holds all of it, once, in its present words.")

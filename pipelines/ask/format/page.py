@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pipelines.ask.format.discussion import Discussion
-from pipelines.ask.format.shown import at, line, styled
+from pipelines.ask.format.shown import at, hang, line, styled
 from pipelines.ask.format.suggestion import diffed
 from pipelines.ask.query.published import Row
 from pipelines.ask.query.times import ago, day, instant
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["answers", "facts", "note", "paragraph", "parent_facts", "place", "said", "title"]
+__all__ = ["answers", "facts", "note", "parent_facts", "place", "said", "title"]
 
 DIFF_STYLES = {"removed": "red", "added": "green"}
 DIFF_SIGNS = {"removed": "- ", "added": "+ ", "said": ""}
@@ -36,7 +36,7 @@ def facts(console: "Console", known: Iterable[tuple[str, object]]) -> None:
     ]
     width = max((len(name) for name, _ in told), default=0) + 2
     for name, value in told:
-        _hung(console, Text(name.ljust(width), style="dim"), value)
+        hang(console, Text(name.ljust(width), style="dim"), value)
 
 
 def parent_facts(row: Row) -> list[tuple[str, object]]:
@@ -86,28 +86,9 @@ def note(console: "Console", row: Row, *, tags: Iterable[str] = (), indent: int 
         words.append(f"\n[{each['kind']}: {line(each['alt']) or 'nobody described it'}]", style="dim")
     head.append(":" if words.plain else "")
     console.print()
-    paragraph(console, head, indent)
+    hang(console, " " * indent, head)
     if words.plain:
-        paragraph(console, words, indent + 2)
-
-
-def paragraph(console: "Console", words: "Text", indent: int) -> None:
-    from rich.text import Text
-
-    _hung(console, Text(" " * indent), words)
-
-
-def _hung(console: "Console", lead: "Text", words: "Text") -> None:
-    """Words beside their lead, within the width. An address is not broken: the terminal does what it can, and what is
-    copied is the whole of it."""
-    from rich.text import Text
-
-    room = max(console.width - lead.cell_len, 20)
-    for each in words.split("\n", allow_blank=True):
-        for piece in each.wrap(console, room, overflow="ignore" if "://" in each.plain else "fold"):
-            piece.rstrip()
-            console.print(lead + piece, soft_wrap=True)
-            lead = Text(" " * lead.cell_len)
+        hang(console, " " * (indent + 2), words)
 
 
 def _tags(row: Row, discussion: Discussion) -> list[str]:

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pipelines.sync.output.summary import safe
+from pipelines.sync.output.summary import plural, safe
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["NOUNS", "WIDE", "at", "counted", "first_words", "hanging", "headline", "line", "styled", "table"]
+__all__ = ["NOUNS", "WIDE", "at", "counted", "first_words", "hang", "headline", "line", "styled", "table"]
 
 NOUNS = {  # what people type → what the models call it, one, many
     "mr": ("merge_request", "Merge Request", "Merge Requests"),
@@ -36,8 +36,7 @@ def first_words(text: str | None) -> str:
 
 def counted(n: int, one: str) -> str:
     """`1 thread`, `2 threads`, `3 replies`."""
-    many = f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
-    return f"{n:,} {one if n == 1 else many}"
+    return f"{n:,} {plural(one, n)}"
 
 
 def at(name: str | None) -> str:
@@ -63,15 +62,19 @@ def table(columns: Iterable[str | tuple[str, dict[str, Any]]], rows: Iterable[Se
     return found
 
 
-def hanging(lead: str, words: "str | Text") -> "Table":
-    """A lead, and words that stay beside it where they are too long for the line."""
-    from rich.table import Table
+def hang(console: "Console", lead: "str | Text", words: "str | Text", style: str = "") -> None:
+    """A lead, and words that stay beside it where they are too long for the line. An address is not broken: the
+    terminal does what it can, and what is copied is the whole of it.
+    """
+    from rich.text import Text
 
-    found = Table.grid()
-    found.add_column(no_wrap=True)
-    found.add_column(overflow="fold")
-    found.add_row(lead, words)
-    return found
+    lead, words = (Text(each) if isinstance(each, str) else each for each in (lead, words))
+    room = max(console.width - lead.cell_len, 20)
+    for each in words.split("\n", allow_blank=True):
+        for piece in each.wrap(console, room, overflow="ignore" if "://" in each.plain else "fold"):
+            piece.rstrip()
+            console.print(lead + piece, style=style, soft_wrap=True)
+            lead = Text(" " * lead.cell_len)
 
 
 def headline(console: "Console", name: str, shown: int, total: int) -> None:

@@ -12,7 +12,7 @@ CLOSING = re.compile(
 
 
 class Outcomes(Conversation):
-    """What of a project is done; `gitlab_notes` has what is said, `gitlab_project` all else."""
+    """What of a project is done; `notes` has what is said, `project` all else."""
 
     default_branch = "main"
     issues: dict[int, Issue]

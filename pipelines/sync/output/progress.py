@@ -1,7 +1,7 @@
 """What a person sees while a run goes on: lines that live on a terminal, one line a phase in a log.
 
 Whoever waits for a service's limit is named with the time until which, counting down. What the log says goes above the
-lines (`screen.Beside`), never between them.
+lines (`summary.Beside`), never between them.
 """
 
 import sys

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from pendulum import DateTime
 
-from sources.core.reading import Problem, Reading, Unread
+from sources.core.reading import Problem, Reading, Unread, is_of_one
 
 __all__ = ["BECAME", "Change", "Report", "SourceReport", "Watch", "totals"]
 
@@ -42,7 +42,7 @@ class SourceReport:
     @property
     def failed(self) -> set[str]:
         """Scopes of which a list could not be read, and not only what hangs on one thing in it (`threads of !7`)."""
-        return {problem.scope for problem in self.problems if " of " not in problem.surface}
+        return {problem.scope for problem in self.problems if not is_of_one(problem.surface)}
 
     @property
     def is_read(self) -> bool:

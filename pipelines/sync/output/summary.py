@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipelines.sync.output.report import Report, SourceReport
     from sources.core.reading import Unread
 
-__all__ = ["Beside", "envelope", "envelope_of", "safe", "summary"]
+__all__ = ["Beside", "envelope", "envelope_of", "plural", "safe", "summary"]
 
 NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
@@ -64,14 +64,14 @@ def summary(report: "Report", home: DataDir, *, as_json: bool, demo: bool, verbo
 def _read(report: "Report", source: "SourceReport") -> Iterator[str]:
     """What is new, what changed without a word, what it cost. What could not be read is never told as empty."""
     news = {kind: n for (name, kind), n in report.new_events.items() if name == source.source}
-    said = [f"{n:,} {_plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1])]
+    said = [f"{n:,} {plural(kind, n)}" for kind, n in sorted(news.items(), key=lambda item: -item[1])]
     said += [_became(kind, became) for kind, became in report.changed(source.source).items()]
     marked, left = source.deleted, report.unchanged(source)
     said += [f"{marked} marked as deleted"] if marked else []
     nothing = "no news in what could be read" if source.problems or source.unread else "nothing new"
     failed = len(source.failed)
     some = f"{source.scopes - failed:,} of " if 0 < failed < source.scopes else ""
-    scopes = f"{some}{source.scopes:,} {_plural('scope', source.scopes)}"
+    scopes = f"{some}{source.scopes:,} {plural('scope', source.scopes)}"
     yield (
         f"{source.source}  read {scopes}: {', '.join(said) or nothing}"
         if source.is_read
@@ -82,7 +82,7 @@ def _read(report: "Report", source: "SourceReport") -> Iterator[str]:
     quota = f"; {source.quota_left:,} of {source.quota:,} left this hour" if source.quota and source.quota_left else ""
     saved = f", {source.not_modified} of them free (not modified)" if source.not_modified else ""
     waited = f"; waited {source.waited:.0f} s for limits" if source.waited >= 1 else ""
-    yield f"        cost {source.requests} {_plural('request', source.requests)}{saved}{quota}{waited}"
+    yield f"        cost {source.requests} {plural('request', source.requests)}{saved}{quota}{waited}"
 
 
 def _places(report: "Report", source: "SourceReport") -> Iterator[str]:
@@ -92,12 +92,12 @@ def _places(report: "Report", source: "SourceReport") -> Iterator[str]:
         told = [f"{changed:,} changed"] if changed else []
         told.append(f"{report.unchanged(source, scope):,} unchanged, skipped")
         requests = source.asked.get(scope, 0)
-        yield f"{safe(source.names[scope])}: {', '.join(told)}; {requests:,} {_plural('request', requests)}"
+        yield f"{safe(source.names[scope])}: {', '.join(told)}; {requests:,} {plural('request', requests)}"
 
 
 def _became(kind: str, became: dict[str, int]) -> str:
     states = ", ".join(f"{n:,} {name}" for name, n in became.items() if n and name != "changed")
-    return f"{became['changed']:,} {_plural(kind, became['changed'])} changed{f' ({states})' if states else ''}"
+    return f"{became['changed']:,} {plural(kind, became['changed'])} changed{f' ({states})' if states else ''}"
 
 
 def _problems(source: "SourceReport") -> Iterator[str]:
@@ -115,14 +115,14 @@ def _problems(source: "SourceReport") -> Iterator[str]:
 def _missing(unread: "Sequence[Unread]") -> str:
     """What this run knows to be missing, by name: for as long as it is, nothing is complete."""
     named = ", ".join(each.key for each in unread[:NAMED]) + (" …" if len(unread) > NAMED else "")
-    count = f"{len(unread)} {_plural('record', len(unread))}"
+    count = f"{len(unread)} {plural('record', len(unread))}"
     return (
         f"  ! {count} cannot be read and {'is' if len(unread) == 1 else 'are'} missing here ({safe(named)}): asked for"
         " again by the next runs; `earshot quarantine list` says why, and how to let one be"
     )
 
 
-def _plural(kind: str, count: int) -> str:
+def plural(kind: str, count: int) -> str:
     word = kind.replace("_", " ")
     return word if count == 1 else f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
@@ -142,7 +142,7 @@ def _ending(report: "Report", home: DataDir) -> str:
     where = home.destination.told(home) if shared else f"{_shown_path(home.published)} ({size:.1f} MB copied)"
     if not report.is_read:
         return f"Nothing could be read; what was read before was made ready for readers again. {took}"
-    return f"{total:,} new {_plural('event', total)} published to {where} in {took}"
+    return f"{total:,} new {plural('event', total)} published to {where} in {took}"
 
 
 def _next_steps(report: "Report", home: DataDir, demo: bool) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.format.answer import Answer, Refusal, answering
-from pipelines.ask.format.shown import hanging, line
+from pipelines.ask.format.shown import hang, line
 from pipelines.ask.query.health import moment
 from pipelines.ask.query.published import home
 from pipelines.ask.query.times import ago
@@ -57,7 +57,7 @@ def listed() -> Answer:
         for each in records:
             console.print(line(each["key"]), style="dim" if each["let_be_at"] else "bold", soft_wrap=True)
             what = f"let be {ago(moment(each['let_be_at']))}" if each["let_be_at"] else _tried(each)
-            console.print(hanging("  ", line(f"{each['source']} {each['scope_name']}: {each['reason']}; {what}")))
+            hang(console, "  ", line(f"{each['source']} {each['scope_name']}: {each['reason']}; {what}"))
         if any(not each["let_be_at"] for each in records):
             console.print("\nWhat nobody will ever read:  earshot quarantine drop KEY…", soft_wrap=True)
 
