@@ -194,6 +194,8 @@ def test_labels_change_behind_everybodys_back(
     before = one(app, mr)
     world.advance(seconds=90)
     project.rename_label("ui", "area::ui")
+    with pytest.raises(ValueError, match="already been taken"):
+        project.rename_label("bug", "area::ui")
     project.delete_label("bug")
     assert one(app, mr) == before | {"labels": ["area::ui"]}
     rows = get(app, f"{MRS}/1/resource_label_events").json()

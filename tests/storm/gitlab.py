@@ -213,11 +213,13 @@ class GitLabMob:
     def rename_label(self, project: Project, pick: int) -> None:
         """Everywhere, and no time moves."""
         if names := sorted(project.labels):
-            name = nth(names, pick // 11)
+            name, other = nth(names, pick // 11), f"l{pick % 1_000}"
+            if pick % 3 and other in names:  # refused: it is taken
+                return
             for parent in _parents(project):
                 if any(label.name == name for label in parent.labels):
                     self.unseen.add(_state_key(parent))
-            project.delete_label(name) if pick % 3 == 0 else project.rename_label(name, f"{name[:2]} {pick % 40}")
+            project.rename_label(name, other) if pick % 3 else project.delete_label(name)
 
     def title(self, project: Project, pick: int) -> None:
         if parents := _parents(project):

@@ -178,6 +178,8 @@ class Project(Outcomes):
 
     def rename_label(self, old: str, new: str) -> None:
         """Everywhere at once, without any `updated_at` moving."""
+        if new in self.labels:
+            raise ValueError(f"title has already been taken: {new}")
         label = self.labels[new] = self.labels.pop(old)
         label.name = new
         self._changed_where(label)
