@@ -107,6 +107,10 @@ def desk(path: Path, world: GitHubWorld, *repos: str) -> GitHubDesk:
 class GitLabDesk(Desk):
     def judge(self) -> None:
         """Everything that a full scan of the world would find, and nothing else, in its present words and states."""
+        self.judge_landed()
+        self._judge_events(self.world.truth(reader="earshot"))
+
+    def judge_landed(self) -> None:
         truth = self.world.truth(reader="earshot")
         notes = {
             row["id"]: (row["body"], row["is_resolved"], row["resolved_by"], row["position_new_line"])
@@ -130,7 +134,6 @@ class GitLabDesk(Desk):
                 id_: (fact["title"], fact["state"], fact["updated_at"], sorted(fact["labels"]))
                 for id_, fact in facts.items()
             }
-        self._judge_events(truth)
 
     def _judge_events(self, truth: Any) -> None:
         rows = self.sql("SELECT event_key, kind, id, body, title, is_latest, is_deleted FROM feedback.events")

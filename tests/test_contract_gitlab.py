@@ -16,8 +16,9 @@ from pipelines.demo.gitlab.world import GitLabWorld
 from sources.core.config import Secret
 from sources.core.reading import Batch
 from sources.core.reply import Address
-from sources.core.scope import Scope
+from sources.core.scope import Scope, look_up
 from sources.core.targets import Fetched, Target
+from sources.gitlab.source import PROJECT as PROJECTS
 from sources.gitlab.source import Gitlab, GitlabConfig, listed
 from sources.gitlab.threads import due_of, reviewers
 from tests.gitlab_entities import wrong
@@ -170,7 +171,9 @@ def read(
     source = Gitlab(GitlabConfig(api_url=url, token=TOKEN, write_token=TOKEN, projects=[PROJECT]))
 
     async def whole(held: Conversation) -> None:
-        await talk(Talk(held, source, await source.place(held.reading, PROJECT, None)))
+        place, news = await look_up(held.reading, PROJECTS, PROJECT, PROJECT)
+        held.batches += [news] if news else []
+        await talk(Talk(held, source, place))
 
     return converse(url, source.headers, whole, saved)
 

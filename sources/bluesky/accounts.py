@@ -41,6 +41,7 @@ class Account:
     saved: object = None  # the feed's trail, as it was committed
     profile: Json | None = None  # as it is now, where it was asked for
     taken_by: str | None = None  # who holds the configured handle now, if that is somebody else
+    looked_up: list[str] = field(default_factory=list)  # names that were first asked for now
     told: Json = field(default_factory=dict)  # who they are, as last landed
     _met: Json | None = None  # what of theirs was last looked at
 
@@ -53,6 +54,14 @@ class Account:
     def handle(self) -> str:
         known = self.told.get("handle")
         return known if isinstance(known, str) and known else self.name
+
+    @property
+    def scope(self) -> str:
+        return self.did
+
+    def names_known(self) -> list[Batch]:
+        """Whom the names meant is remembered from now on."""
+        return [Batch("actors", name, {}, {"did": self.did}) for name in self.looked_up]
 
     def row(self, status: str, watermark: DateTime | None, now: DateTime) -> Row:
         who = {"handle": self.handle, "display_name": None, "is_unlisted": False, **self.told}
@@ -119,12 +128,12 @@ async def resolve(reading: Reading, names: list[str]) -> list[Account]:
         did = known.get(name) or asked.get(name)
         if did is None:
             continue
-        if name in asked:
-            await reading.emit(Batch("actors", name, {}, {"did": did}))
         if did in accounts:
+            accounts[did].looked_up += [name] if name in asked else []
             log.info("%s and %s are one account (%s); it is read once", accounts[did].name, name, did)
             continue
         account = accounts[did] = Account(did, name, reading.raw_cursor("posts", did), found.get(did))
+        account.looked_up += [name] if name in asked else []
         _remember(account, found.get(name))
         reading.names[did] = account.handle
     return list(accounts.values())

@@ -162,6 +162,8 @@ class _FeedWalk:
             async for found in self.on(oldest):
                 yield found
             unread = (*newer, *self.rest(oldest.goal))
+            if self.plan.stops():
+                break
         whole = replace(self.trail, head=self.now, newest=self.newest, unread=unread, etag=None, top=None)
         yield Changes([], self.pages, whole if unread else replace(whole, watermark=self.trail.began))
 
@@ -197,7 +199,7 @@ class _FeedWalk:
                     "FETCH_ERROR", f"{page.answer.url.path} leads in circles: cursor {page.cursor!r:.60} again"
                 )
             cursor, is_large = way
-            if self.pages >= allowed and not is_large:
+            if (self.pages >= allowed or (self.plan.stops() and not joins)) and not is_large:
                 self.left = cursor
                 return
             asked.add(way)

@@ -98,6 +98,9 @@ class Bluesky:
     async def read(self, reading: Reading) -> None:
         accounts = await resolve(reading, self.scopes())
         self._read = {account.did: account for account in accounts}
+        for account in accounts:
+            for batch in account.names_known():
+                await reading.emit(batch)
         if self.config.probe and not (reading.sweep or reading.full or reading.turn % FORCED_EVERY == 0):
             accounts = await changed(reading, accounts)
         feeds = (reading.surface("posts", a.did, feed(reading, a, self.config)) for a in accounts)
@@ -153,6 +156,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
     plan = Plan(
         timedelta(hours=config.initial_lookback_hours), timedelta(hours=config.overlap_hours),
         timedelta(hours=reading.safe_backfill_hours), config.max_pages_per_actor, reading.sweep, is_lost,
+        reading.stops,
     )  # fmt: skip
     after, told = trail, Told(account, trail)
     try:

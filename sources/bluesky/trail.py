@@ -6,6 +6,7 @@ pages behind it as far as the overlap reached. A walk that a later run goes on w
 times; what was dated back into a part that was read already is found by the next walk, so nothing may vouch for it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -77,6 +78,7 @@ class Plan:
     pages: int  # at the most
     rereads: bool = False  # walk, whatever the head page says
     is_lost: bool = False  # the trail could not be believed
+    stops: Callable[[], bool] = lambda: False  # behind the page that is being read, as if it were the last one allowed
 
     def goal(self, trail: FeedCursor, now: DateTime) -> DateTime:
         if trail.head is None:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pendulum import DateTime
 
@@ -102,6 +102,7 @@ class Reading:
     turn: int = 0  # the number of this source's run
     run: int = 0  # the number of the run
     since_run: int = 0  # the first of the three runs of this source before it
+    stops: Callable[[], bool] = lambda: False  # no more is wanted now: walks end where the next reading goes on
     look: Look = _nothing_held  # asks the warehouse what it holds
     is_new: bool = False  # nothing of this source was ever landed, not even in part
     safe_backfill_hours: float = 24.0
@@ -119,6 +120,7 @@ class Reading:
     skipped: dict[str, str] = field(default_factory=dict)  # name → why it is no failure that nothing is read of it
     skipped_before: Mapping[str, str] = field(default_factory=dict)
     whole: dict[str, DateTime | None] = field(default_factory=dict)  # scope of which all is read → since when
+    pages: dict[object, dict[object, Any]] = field(default_factory=dict)  # of lists that several walk side by side
     told: list[str] = field(default_factory=list)  # what people are to know: who is missing, gone, back
     deleted: int = 0  # rows that say so
 
@@ -152,24 +154,25 @@ class Reading:
 
     async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
         """Reads one surface to its end or its failure; False if it failed."""
+        async for batch in self.walked(surface, scope, batches):
+            await self.emit(batch)
+        return (scope, surface) in self.read
+
+    async def walked(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> AsyncIterator[Batch]:
+        """The batches of one surface to its end, which is then in `read`, or to its failure, which is recorded."""
         name = self.names.get(scope, scope)
+        self.read.discard((scope, surface))
         log.info("incremental_scan_started surface=%s scope=%s", surface, name)
         try:
             async for batch in batches:
-                self.deleted += sum(row["is_deleted"] is True for row in batch.rows.get("deletions", ()))
-                for table, found in batch.rows.items():
-                    if (table, scope) in self.tallies:
-                        new = len(found) - batch.replayed.get(table, 0)
-                        self.tallies[table, scope].new += new
-                        is_known = new > 0 and scope in self.saved.get(surface, {})
-                        self._lags(table, scope, found, is_known=is_known)
-                await self.emit(batch)
+                self._counts(batch, surface, scope)
+                yield batch
         except Failure as failure:
             self.fail(scope, surface, failure)
-            return False
+            return
         except Unreadable as error:
             self.fail(scope, surface, not_understood(error))
-            return False
+            return
         self.completed += 1
         self.read.add((scope, surface))
         tally = self.tallies.get((surface, scope), RequestCounts())
@@ -177,7 +180,15 @@ class Reading:
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
             surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,
         )  # fmt: skip
-        return True
+
+    def _counts(self, batch: Batch, surface: str, scope: str) -> None:
+        self.deleted += sum(row["is_deleted"] is True for row in batch.rows.get("deletions", ()))
+        for table, found in batch.rows.items():
+            if (table, scope) in self.tallies:
+                new = len(found) - batch.replayed.get(table, 0)
+                self.tallies[table, scope].new += new
+                is_known = new > 0 and scope in self.saved.get(surface, {})
+                self._lags(table, scope, found, is_known=is_known)
 
     def _lags(self, table: str, scope: str, rows: Iterable[Row], *, is_known: bool) -> None:
         """How old the newest of what is new was when it was read. What was there before us says nothing of our pace."""

@@ -116,11 +116,13 @@ def noticed(now: DateTime, seen_at: object) -> DateTime:
     return max(now, held_instant(seen_at) or now)
 
 
-async def look_up(reading: Reading, kind: ScopeType, name: str, key: str) -> Scope:
-    """The place that `name` (as configured; saved under `key`) means today. Its row is emitted when it says news."""
+async def look_up(reading: Reading, kind: ScopeType, name: str, key: str) -> tuple[Scope, Batch | None]:
+    """The place that `name` (as configured; saved under `key`) means today, and what is to be landed of itself: a row
+    when it says news."""
     known = _known(reading.saved.get(kind.table, {}).get(key)) if not reading.full else {}
     tally = reading.tally(kind.table, key)
     answer = await reading.api.get(kind.path(name), etag=known.get("etag"), tally=tally)
+    batch = None
     if answer.not_modified:
         place = kind.place(str(known["id"]), str(known["name"]), answer.date, reading)
     else:
@@ -133,9 +135,9 @@ async def look_up(reading: Reading, kind: ScopeType, name: str, key: str) -> Sco
         shown = fingerprint([row[column] for column in kind.news])
         is_news = known.get("shown") != shown or known.get("id") != row["id"]
         cursor: Json = {"id": row["id"], "name": row[kind.label], "shown": shown, "etag": answer.etag}
-        await reading.emit(Batch(kind.table, key, {kind.table: [row]} if is_news else {}, cursor))
+        batch = Batch(kind.table, key, {kind.table: [row]} if is_news else {}, cursor)
     reading.names[place.scope] = place.name
-    return place
+    return place, batch
 
 
 def _known(saved: object) -> dict[str, Any]:

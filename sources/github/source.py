@@ -128,35 +128,29 @@ class Github:
         return replace(self, config=replace(self.config, repos=names, pulls=pulls))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Scope:
-        return (
-            place_of(scope, name, reading.api.now, reading)
-            if scope
-            else await look_up(reading, REPOSITORY, name, name.lower())
-        )
+        if scope:
+            return place_of(scope, name, reading.api.now, reading)
+        return (await look_up(reading, REPOSITORY, name, name.lower()))[0]
 
     async def fetch(self, place: Scope, target: Target) -> Fetched:
         return await fetch(place, target)
 
     async def _repository(self, reading: Reading, name: str) -> None:
         try:
-            repo = await look_up(reading, REPOSITORY, name, name.lower())
+            repo, news = await look_up(reading, REPOSITORY, name, name.lower())
         except Failure as failure:
             reading.fail(name.lower(), "repository", failure)
             return
+        if news:
+            await reading.emit(news)
         self._read[repo.scope] = repo
         pulls = {key.lower(): numbers for key, numbers in self.config.pulls.items()}.get(name.lower())
         if pulls is not None:
             await side_by_side((self._one_pull(repo, number) for number in sorted(set(pulls))), REPOSITORIES_AT_ONCE)
             return
         reading.whole[repo.scope] = self.config.floor
-        surfaces = {
-            "issues": issues(repo, self.config),
-            "pull_requests": pull_requests(repo, self.config.overlap, self.config.floor),
-            "issue_comments": issue_comments(repo, self.config),
-            "review_comments": review_comments(repo, self.config),
-        }
-        jobs = [reading.surface(s, repo.scope, b) for s, b in surfaces.items() if s in self.surfaces]
-        await side_by_side(jobs, len(surfaces))
+        lists = {surface: walk(repo, self.config) for surface, walk in LISTS.items() if surface in self.surfaces}
+        await side_by_side((reading.surface(s, repo.scope, batches) for s, batches in lists.items()), len(LISTS))
 
     async def _one_pull(self, repo: Scope, number: int) -> None:
         surfaces = {
@@ -268,3 +262,11 @@ async def _follow(repo: Scope, surface: Surface, config: GithubConfig, *, reread
         yield Batch(surface.name, scope, surface.shape(found), found.cursor.json())
     if reread and is_told:  # one who does not tell who it is makes everybody's absence doubtful
         repo.reading.sightings[surface.name, scope] = seen
+
+
+LISTS: dict[str, Callable[[Scope, GithubConfig], AsyncIterator[Batch]]] = {
+    "issues": issues,
+    "pull_requests": lambda repo, config: pull_requests(repo, config.overlap, config.floor),
+    "issue_comments": issue_comments,
+    "review_comments": review_comments,
+}

@@ -8,7 +8,7 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from pendulum import DateTime
 from sources.core.config import ConfigError, Secret, check_address, check_token
 from sources.core.cursor import follow
 from sources.core.http.client import Answer, Failure, TooLarge
+from sources.core.paging import Ask
 from sources.core.reading import Batch, Payload, Reading, Unread, side_by_side
 from sources.core.scope import Scope, ScopeType, identify_by, look_up
 from sources.core.targets import Fetched, Target
@@ -131,17 +132,21 @@ class Gitlab:
         return replace(self, config=replace(self.config, fetch_resource_events=False))
 
     async def place(self, reading: Reading, name: str, scope: str | None) -> Scope:
-        return _place(scope, name, reading.api.now, reading) if scope else await look_up(reading, PROJECT, name, name)
+        if scope:
+            return _place(scope, name, reading.api.now, reading)
+        return (await look_up(reading, PROJECT, name, name))[0]
 
     async def fetch(self, place: Scope, target: Target) -> Fetched:
         return await fetch(place, target, self.config)
 
     async def _project(self, reading: Reading, name: str) -> None:
         try:
-            place = await look_up(reading, PROJECT, name, name)
+            place, news = await look_up(reading, PROJECT, name, name)
         except Failure as failure:
             reading.fail(name, "project", failure)
             return
+        if news:
+            await reading.emit(news)
         self._read[place.scope] = place
         floor = self.config.floor  # a note within the minute after a touch shows under that touch's time
         reading.whole[place.scope] = floor + self.config.overlap if floor else None
@@ -149,9 +154,13 @@ class Gitlab:
         await side_by_side((reading.surface(s, place.scope, batches) for s, batches in lists.items()), len(lists))
 
 
-async def listed(place: Scope, surface: str, config: GitlabConfig) -> AsyncIterator[Batch]:
-    """Merge requests or issues changed since; the sweep reads all since the configured start, for counts and shas."""
-    ask = place.asks(surface, surface, scope="all", state="all", order_by="updated_at", sort="asc")
+async def listed(
+    place: Scope, surface: str, config: GitlabConfig, shared: Callable[[Ask], Ask] = lambda ask: ask
+) -> AsyncIterator[Batch]:
+    """Merge requests or issues changed since; the sweep reads all since the configured start, for counts and shas.
+    `shared`: with those who walk the list beside it.
+    """
+    ask = shared(asks_for(place, surface))
     start = place.reading.cursor(surface, place.scope, now=place.now, floor=config.floor)
     sight, seen, sweeps = identify_by(rows.listed_version), set[int](), place.reading.sweep
     async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps, floor=config.floor):
@@ -162,6 +171,10 @@ async def listed(place: Scope, surface: str, config: GitlabConfig) -> AsyncItera
                     payloads(surface, found.items))  # fmt: skip
     if sweeps:
         place.reading.sightings[surface, place.scope] = seen
+
+
+def asks_for(place: Scope, surface: str) -> Ask:
+    return place.asks(surface, surface, scope="all", state="all", order_by="updated_at", sort="asc")
 
 
 def listed_rows(place: Scope, surface: str, found: list[Json]) -> dict[str, list[Row]]:

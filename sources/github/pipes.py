@@ -1,0 +1,73 @@
+"""GitHub as a dlt source.
+
+Each surface is one list of a repository, walked by a cursor of its own (source.py says how, and what it costs). What
+one resource fills:
+
+    repositories     repositories                                    issues           issues, openers
+    pull_requests    pull_requests, reviews, latest_versions         issue_comments   issue_comments, latest_versions
+    review_comments  review_comments, review_comment_anchors, latest_versions
+
+Comment tables keep every version (`id`, `version`). What could not be read lies in `quarantine`, raw.
+"""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import dlt
+from dlt.extract.source import DltSource
+
+from sources.core.http.client import connect
+from sources.core.reading import Batch
+from sources.core.values import Table
+from sources.github import tables as t
+from sources.github.repository import REPOSITORY
+from sources.github.source import LISTS, Github, GithubConfig
+from sources.pipes import QUARANTINE, Extraction, Found, needs, places, settings, shared, surface
+
+__all__ = ["github"]
+
+
+def github(
+    repos: list[str] | None = None,
+    *,
+    token: str | None = None,
+    api_url: str | None = None,
+    since: str | None = None,
+    overlap_seconds: int | None = None,
+    max_rows: int | None = None,
+    max_seconds: float | None = None,
+) -> DltSource:
+    """Issues, pull requests with their reviews, and both kinds of comments of some repositories.
+
+    What is not given is read from `[sources.github]` of dlt's configuration. `max_rows` and `max_seconds` bound one
+    extraction: every list stops where the next one goes on.
+    """
+    config = settings(
+        GithubConfig, "github", repos=repos, token=token, api_url=api_url, since=since, overlap_seconds=overlap_seconds
+    )
+    needs("github", "repos", config.repos)
+    return _github(config, max_rows, max_seconds)
+
+
+@dlt.source(name="github")
+def _github(config: GithubConfig, max_rows: int | None, max_seconds: float | None) -> Any:
+    service = Github(config)
+    extraction = Extraction(lambda: connect(config.api_url, service.headers), max_rows, max_seconds)
+    common = shared(extraction, t.LATEST, QUARANTINE)
+    found = places(extraction, service.scopes(), REPOSITORY, str.lower)
+
+    def listed(*tables: Table) -> Any:
+        def walk(found: Found) -> AsyncIterator[Batch]:
+            return LISTS[tables[0].name](found.place, config)
+
+        return surface(extraction, found, walk, *tables)
+
+    return [
+        found,
+        surface(extraction, found, Found.batches, t.REPOSITORIES),
+        listed(t.ISSUES, t.OPENERS),
+        listed(t.PULL_REQUESTS, t.REVIEWS, t.LATEST),
+        listed(t.ISSUE_COMMENTS, t.LATEST),
+        listed(t.REVIEW_COMMENTS, t.ANCHORS, t.LATEST),
+        *common,
+    ]

@@ -1,0 +1,53 @@
+"""docs/sources.md: a copy of what it says to copy, and each of its snippets in order, over a demo world on a socket."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from pipelines.demo.github.api.app import GitHubApp
+from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.serve import serving
+from tests.test_strangers import NOW, stir_github
+
+ROOT = Path(__file__).parents[1]
+SNIPPETS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/sources.md").read_text(encoding="utf-8"), re.M | re.S)
+
+
+def test_each_snippet_runs_with_what_was_copied(tmp_path: Path) -> None:
+    """Nothing of `pipelines/` is there; the first lands all, and whatever is done to the pipeline, nothing is lost."""
+    for name in ("__init__.py", "pipes.py"):
+        (tmp_path / "sources").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "sources" / name, tmp_path / "sources" / name)
+    for name in ("core", "github"):
+        shutil.copytree(ROOT / "sources" / name, tmp_path / "sources" / name)
+    world = GitHubWorld(NOW)
+    world.add_repo("lantern/lantern")
+    world.add_repo("lantern/plugins").open_issue("maya", "Here, too", "Words.")
+    stir_github(world)
+    world.advance(seconds=600)
+    held = """
+rows = {name: pipeline.dataset()[name].arrow().num_rows for name in ("issues", "issue_comments", "review_comments")}
+"""
+    script = [
+        "import pathlib, sys",
+        SNIPPETS[0], held, "assert rows == {'issues': 2, 'issue_comments': 1, 'review_comments': 1}, rows",
+        *SNIPPETS[1:4], held, "assert rows == {'issues': 3, 'issue_comments': 1, 'review_comments': 1}, rows",
+        *SNIPPETS[4:], held, "assert rows == {'issues': 2, 'issue_comments': 1, 'review_comments': 1}, rows",
+        "assert pathlib.Path(sys.modules['sources'].__file__).is_relative_to(pathlib.Path.cwd())",
+    ]  # fmt: skip
+    script[6:6] = ["pipeline.run(github(repos=['lantern/lantern', 'lantern/plugins']))"]
+    with serving(GitHubApp(world, public_url="http://api.test")) as url:
+        there = {
+            **os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path), "SOURCES__GITHUB__TOKEN": "demo-token",
+            "SOURCES__GITHUB__API_URL": url, "RUNTIME__DLTHUB_TELEMETRY": "false",
+        }  # fmt: skip
+        ended = subprocess.run(
+            [sys.executable, "-c", "\n".join(script)], cwd=tmp_path, env=there, capture_output=True, timeout=120,
+            check=False, text=True,
+        )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    assert "failures" in ended.stdout and "[]" in ended.stdout
+    assert len(SNIPPETS) == 7
