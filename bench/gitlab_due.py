@@ -18,7 +18,8 @@ from pipelines.state import mirror
 from pipelines.sync.recheck import suspects
 from pipelines.warehouse.data_dir import DataDir
 from sources.core.reading import Reading
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 
 LONG_AGO = "TIMESTAMPTZ '2025-01-01 00:00:00Z' + to_seconds(n)"
 PARENT = (

@@ -24,6 +24,7 @@ from sources.core.config import (
 )
 
 if TYPE_CHECKING:
+    from sources.core.surfaces import Fills
     from sources.core.values import Table
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "configured",
     "data_dir",
     "known_sources",
+    "landed_fills",
     "landed_tables",
     "load",
     "usual_token",
@@ -199,6 +201,15 @@ def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES, "bluesky": bluesky_tables.TABLES}
 
 
+def landed_fills() -> "dict[str, Fills]":
+    """What the walks of every source fill."""
+    from sources.bluesky import tables as bluesky_tables
+    from sources.github import tables as github_tables
+    from sources.gitlab import tables as gitlab_tables
+
+    return {"github": github_tables.FILLS, "gitlab": gitlab_tables.FILLS, "bluesky": bluesky_tables.FILLS}
+
+
 def usual_token(
     settings: Settings, name: str, variable: str, address: str, environ: Mapping[str, str] = os.environ
 ) -> Settings:
@@ -217,7 +228,8 @@ def _source(name: str, settings: Settings) -> Any:
         told = usual_token(settings, name, "GITHUB_TOKEN", GithubConfig.api_url)
         return Github(section(told, f"sources.{name}", GithubConfig))
     if name == "gitlab":
-        from sources.gitlab.source import Gitlab, GitlabConfig
+        from sources.gitlab.lists import GitlabConfig
+        from sources.gitlab.source import Gitlab
 
         told = usual_token(settings, name, "GITLAB_TOKEN", GitlabConfig.api_url)
         return Gitlab(section(told, f"sources.{name}", GitlabConfig))

@@ -20,60 +20,35 @@ the last step of the pipe (`Land`) moves the cursors, and hands all on, flat tab
   on than the last extraction stopped, or a list that tells only at its end how far it was read would never end.
 """
 
-import dataclasses
 import itertools
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar
 
 import dlt
 import pyarrow as pa
-from dlt.common.configuration.exceptions import ConfigurationValueError
 from dlt.extract.items import DataItemWithMeta, TableNameMeta
 from dlt.extract.items_transform import BaseItemTransform, ItemTransform
 from dlt.extract.resource import DltResource
 
-from sources.core.config import ConfigError, section
 from sources.core.http.client import Api, Failure
 from sources.core.reading import Batch, Reading
 from sources.core.scope import Scope, ScopeType, look_up
-from sources.core.values import COUNT, INSTANT, TEXT, Json, Row, Table, fingerprint, json_bytes
+from sources.core.surfaces import Fills, believed, forget_lost, made, owners, shape
+from sources.core.values import COUNT, Json, Row, Table, json_bytes
+from sources.declared import ORDER, QUARANTINE, Owned, declared, hints
 
-__all__ = ["QUARANTINE", "Extraction", "Found", "columns", "hints", "needs", "places", "settings", "shared", "surface"]
+__all__ = ["Extraction", "Found", "places", "shared", "surface"]
 
 log = logging.getLogger("earshot")
-T = TypeVar("T")
 
 TOGETHER = 1_000  # rows of an item: an Arrow item costs dlt a few milliseconds, however few rows it has
-ORDER = "read_order"  # of rows with one key in one package, the last is right
-TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp", "double": "double"}
-QUARANTINE = Table("quarantine", ("key",), {
-    "key": TEXT, "scope": TEXT, "surface": TEXT, "reason": TEXT, "raw": TEXT, "parent_key": TEXT, "met_at": INSTANT,
-})  # fmt: skip
 Walk = Callable[[Any], AsyncIterator[Batch]]
-
-
-def settings(shape: type[T], name: str, **given: object) -> T:
-    """What the caller gave, else what dlt's providers hold as `sources.<name>.<key>`, and nowhere else: dlt's own
-    injection also takes bare `TOKEN` and `API_URL` from the environment, and somebody's would be sent our token."""
-    found = {key: value for key, value in given.items() if value is not None}
-    for key in {each.name: each for each in dataclasses.fields(shape)}.keys() - found.keys():  # type: ignore[arg-type]
-        if (value := dlt.secrets.get(f"sources.{name}.{key}")) is not None:
-            found[key] = value
-    try:
-        return section({"sources": {name: found}}, f"sources.{name}", shape)
-    except ConfigError as error:
-        raise ConfigurationValueError(str(error)) from None
-
-
-def needs(name: str, key: str, value: object) -> None:
-    """Refuses, as dlt does, what nobody has said."""
-    if not value:
-        told = f"{key} is missing: pass it, or set sources.{name}.{key} (SOURCES__{name.upper()}__{key.upper()})"
-        raise ConfigurationValueError(told)
 
 
 @dataclass(frozen=True)
@@ -109,10 +84,9 @@ class Extraction:
     """What the resources of one source share while dlt extracts it."""
 
     connect: Callable[[], AbstractAsyncContextManager[Api]]
+    fills: Fills
     max_rows: int | None = None
     max_seconds: float | None = None
-    surfaces: dict[str, tuple[Table, ...]] = field(default_factory=dict)  # what each fills
-    owners: dict[str, str] = field(default_factory=dict)  # table → the resource whose it is
     _reading: Reading | None = None
     _client: AbstractAsyncContextManager[Api] | None = None
     _order: Iterator[int] = field(default_factory=itertools.count)
@@ -128,18 +102,22 @@ class Extraction:
         self._client = self.connect()
         api = await self._client.__aenter__()
         states = dlt.current.source_state().get("resources", {})
-        made = {name: shape for state in states.values() for name, shape in state.get("tables", {}).items()}
+        forget_lost(states, self.fills)
+        there = made(states)
         self._unmade = {
-            name for name, tables in self.surfaces.items() if any(made.get(t.name) != _shape(t) for t in tables)
+            name for name, tables in self.fills.items() if any(there.get(t.name) != shape(t) for t in tables)
         }
-        lost = {name for name, tables in self.surfaces.items() if any(t.name not in made for t in tables)}
-        filled = {t.name for name in lost for t in self.surfaces[name]}
-        saved = {name: dict(state["scopes"]) for name, state in states.items() if "scopes" in state}
-        believed = {name: scopes for name, scopes in saved.items() if name not in lost and name not in filled}
-        self._reading = Reading(api, _nowhere, believed, is_new=not made, stops=lambda: self.is_spent)
+        self._reading = Reading(
+            api, _nowhere, believed(states, self.fills), is_new=not there, stops=lambda: self.is_spent
+        )
         self._seen, self._kept, self._rows = {}, set(), 0
         self._until = time.monotonic() + self.max_seconds if self.max_seconds else float("inf")
         return self._reading
+
+    @cached_property
+    def owners(self) -> dict[str, str]:
+        """table → the resource whose it is."""
+        return owners(self.fills, [*chain.from_iterable(self.fills.values()), QUARANTINE])
 
     @property
     def reading(self) -> Reading:
@@ -152,7 +130,7 @@ class Extraction:
 
     async def items(self, name: str, scope: str, walk: AsyncIterator[Batch]) -> AsyncIterator[DataItemWithMeta]:
         """The batches of a walk as items, a thousand rows or so at a time."""
-        first = self.surfaces[name][0].name
+        first = self.fills[name][0].name
         rows, cursors = dict[str, list[Row]](), dict[tuple[str, str], Json]()
 
         def item() -> DataItemWithMeta:
@@ -182,11 +160,11 @@ class Extraction:
         """Cursors into dlt's state, rows to dlt."""
         batch = {told.table_name: rows, **told.beside}
         self._commit(told, has_rows=any(batch.values()))
-        for table in (*self.surfaces[name], QUARANTINE) if told.makes else ():
-            dlt.current.resource_state(self.owners[table.name]).setdefault("tables", {})[table.name] = _shape(table)
+        for table in (*self.fills[name], QUARANTINE) if told.makes else ():
+            dlt.current.resource_state(self.owners[table.name]).setdefault("tables", {})[table.name] = shape(table)
             empty = dlt.mark.materialize_table_schema() if table.children else _arrow(table, [], 0)
             yield DataItemWithMeta(TableNameMeta(table.name), empty)
-        for table in self.surfaces[name]:
+        for table in self.fills[name]:
             if fresh := self._fresh(table, batch.get(table.name, [])):
                 yield DataItemWithMeta(TableNameMeta(table.name), self._shaped(table, fresh))
         if kept := self._quarantined():
@@ -248,16 +226,6 @@ class Land(ItemTransform[Any, Any]):
         return self.extraction.land(self.name, meta, item if isinstance(item, list) else [item])
 
 
-class Owned(DltResource):
-    """A resource that may write into a table that another of its source owns: a table whose owner changed with every
-    run would be dropped with the wrong one, and move the schema's version each time."""
-
-    def compute_table_schema(self, item: Any = None, meta: Any = None) -> Any:
-        table: Any = super().compute_table_schema(item, meta)
-        table["resource"] = table.get("x-owner", table["resource"])
-        return table
-
-
 def places(extraction: Extraction, names: Iterable[str], kind: ScopeType, key: Callable[[str], str]) -> DltResource:
     """The repositories or projects that the names mean, looked up side by side. One that cannot be is recorded."""
 
@@ -278,60 +246,22 @@ def places(extraction: Extraction, names: Iterable[str], kind: ScopeType, key: C
     return dlt.transformer(found, data_from=source, name="places", selected=False)
 
 
-def surface(extraction: Extraction, places: Any, walk: Walk, *tables: Table) -> DltResource:
-    """One list of a service: its first table names it, the others are filled beside it."""
-    name = tables[0].name
-    extraction.surfaces[name] = tables
-    for table in (*tables, QUARANTINE):
-        extraction.owners.setdefault(table.name, name)
+def surface(extraction: Extraction, places: Any, name: str, walk: Walk) -> DltResource:
+    """One list of a service: its first table has its name, the others are filled beside it."""
 
     async def rows(place: Any) -> AsyncIterator[DataItemWithMeta]:
         async for item in extraction.items(name, place.scope, walk(place)):
             yield item
 
     made = dlt.transformer(rows, data_from=places, name=name, _impl_cls=Owned)
-    for table in (*tables[1:], QUARANTINE):  # before its own: a variant begins as a copy of the resource's own hints
-        made.apply_hints(
-            table_name=table.name, create_table_variant=True,
-            additional_table_hints={"x-owner": extraction.owners[table.name]}, **hints(table),
-        )  # fmt: skip
-    made.apply_hints(table_name=name, **hints(tables[0]))
-    return made.add_step(Land(extraction, name))
+    return declared(made, (*extraction.fills[name], QUARANTINE), extraction.owners).add_step(Land(extraction, name))
 
 
-def shared(extraction: Extraction, *tables: Table) -> list[DltResource]:
+def shared(extraction: Extraction) -> list[DltResource]:
     """Tables that several surfaces fill, each a resource of its own."""
-    found = []
-    for table in tables:
-        extraction.owners[table.name] = table.name
-        found.append(dlt.resource([], name=table.name, **hints(table)))
-    return found
-
-
-def hints(table: Table) -> dict[str, Any]:
-    strategy = {"disposition": "merge", "strategy": "insert-only" if table.keeps == "versions" else "delete-insert"}
-    order = {ORDER: {"data_type": "bigint", "nullable": True, "dedup_sort": "desc"}} if table.keeps == "rows" else {}
-    found: dict[str, Any] = {
-        "primary_key": table.key, "write_disposition": strategy, "columns": {**columns(table), **order},
-    }  # fmt: skip
-    if table.children:
-        found["nested_hints"] = _nested(table)
-    return found
-
-
-def columns(table: Table) -> dict[str, Any]:
-    return {
-        name: {"data_type": TYPES[str(kind)], "nullable": name not in table.key} for name, kind in table.columns.items()
-    }
-
-
-def _nested(table: Table, path: tuple[str, ...] = ()) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
-    for name, child in table.children.items():
-        here = (*path, name)
-        found[here if len(here) > 1 else name] = dlt.mark.make_nested_hints(columns=columns(child))
-        found |= _nested(child, here)
-    return found
+    filled = {table.name: table for tables in extraction.fills.values() for table in (*tables, QUARANTINE)}
+    own = [table for name, table in filled.items() if name not in extraction.fills and extraction.owners[name] == name]
+    return [dlt.resource([], name=table.name, **hints(table)) for table in own]
 
 
 def _arrow(table: Table, rows: list[Row], nth: int) -> pa.Table:
@@ -341,7 +271,7 @@ def _arrow(table: Table, rows: list[Row], nth: int) -> pa.Table:
     if table.keeps == "rows":
         arrays.append(pa.array([nth] * len(rows), COUNT))
         fields.append(pa.field(ORDER, COUNT))
-    for name in dict.fromkeys(itertools.chain.from_iterable(rows)):
+    for name in dict.fromkeys(chain.from_iterable(rows)):
         if name not in table.columns:
             arrays.append(pa.array([row.get(name) for row in rows]))
             fields.append(pa.field(name, arrays[-1].type))
@@ -351,10 +281,6 @@ def _arrow(table: Table, rows: list[Row], nth: int) -> pa.Table:
 def _differs(cursor: Json, known: object) -> bool:
     """By more than an ETag."""
     return not isinstance(known, dict) or {**known, "etag": None} != {**cursor, "etag": None}
-
-
-def _shape(table: Table) -> str:
-    return fingerprint(table.keeps, *((name, str(member.schema)) for name, member in table.family().items()))
 
 
 async def _none() -> AsyncIterator[Batch]:

@@ -25,6 +25,7 @@ from pipelines.sync.output.report import Report
 from pipelines.sync.targets.outcomes import Surgery
 from pipelines.warehouse.data_dir import DataDir, as_dicts
 from pipelines.warehouse.embedded import Embedded
+from sources.core.surfaces import Fills
 from sources.core.targets import Target
 from sources.core.values import Json, Row, Table
 from tests.synced import Desk
@@ -85,9 +86,12 @@ class InMemoryLanding:
     tables: tuple[Table, ...]
     warehouse: InMemory
     kept: None = None
+    is_torn: bool = False
 
     @classmethod
-    def open(cls, home: DataDir, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "InMemoryLanding":
+    def open(
+        cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills | None = None, *, quick: bool = False
+    ) -> "InMemoryLanding":
         assert isinstance(home.destination, InMemory)
         return cls(source, tables, home.destination)
 

@@ -15,7 +15,8 @@ from pendulum import DateTime
 from pipelines.demo.github.world import GitHubWorld
 from sources.core.config import Secret
 from sources.core.http.client import connect
-from sources.core.reading import Batch, Reading, Source
+from sources.core.reading import Batch, Reading
+from sources.core.source import Source
 from sources.github.source import Github, GithubConfig
 
 Said = tuple[str, str, DateTime | None, str]  # kind, place or id, updated_at where there is one, words

@@ -28,7 +28,8 @@ from sources.core.http.client import connect
 from sources.core.targets import Target
 from sources.core.values import text as clean
 from sources.github.source import Github
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 from tests import memory
 
 

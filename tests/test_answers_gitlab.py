@@ -20,7 +20,8 @@ from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.postgres.destination import Postgres
 from sources.core.config import Secret
 from sources.core.http.client import connect
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 from tests.elsewhere import place
 from tests.servers import Cluster
 from tests.story import NOW

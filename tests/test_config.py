@@ -10,7 +10,7 @@ import pytest
 from pipelines.settings import EmbedConfig, configured, data_dir, load
 from sources.core.config import ConfigError, Secret, read_settings, section
 from sources.github.source import GithubConfig
-from sources.gitlab.source import GitlabConfig
+from sources.gitlab.lists import GitlabConfig
 from sources.gitlab.threads import NO_TOKEN
 
 
@@ -158,7 +158,7 @@ def test_the_data_directory_comes_from_the_environment_first(folder: Path) -> No
 
 def test_dlts_own_command_finds_a_project_without_a_table_of_ours(folder: Path) -> None:
     """`dlt pipeline earshot_github info`, as a run advises it: also where the configuration names sources alone."""
-    from pipelines.warehouse.dlt_home import plug_run_context
+    from pipelines.warehouse.for_dlt.home import plug_run_context
 
     write(folder, "[sources.github]\nrepos = ['a/b']")
     assert plug_run_context(str(folder), None) is None, "nobody's, or another project of dlt's"

@@ -18,8 +18,9 @@ from sources.core.reading import Batch
 from sources.core.reply import Address
 from sources.core.scope import Scope, look_up
 from sources.core.targets import Fetched, Target
+from sources.gitlab.lists import GitlabConfig, listed
 from sources.gitlab.source import PROJECT as PROJECTS
-from sources.gitlab.source import Gitlab, GitlabConfig, listed
+from sources.gitlab.source import Gitlab
 from sources.gitlab.threads import due_of, reviewers
 from tests.gitlab_entities import wrong
 from tests.recorded import RECORDING, Conversation, asked_at, configured, converse

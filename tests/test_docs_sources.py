@@ -16,9 +16,21 @@ ROOT = Path(__file__).parents[1]
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/sources.md").read_text(encoding="utf-8"), re.M | re.S)
 
 
+def test_the_readme_says_it_in_the_same_lines() -> None:
+    lines = [line for line in SNIPPETS[0].splitlines() if "dataset()" not in line]
+    (told,) = re.findall(
+        r"^```python\n(import dlt\n.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S
+    )
+    assert [line for line in told.splitlines() if line] == [
+        *(line for line in lines if line and not line.startswith("pipeline")),
+        lines[-2].removeprefix("pipeline = ")
+        + lines[-1].removeprefix("pipeline").replace("lantern/lantern", "owner/name"),
+    ]
+
+
 def test_each_snippet_runs_with_what_was_copied(tmp_path: Path) -> None:
     """Nothing of `pipelines/` is there; the first lands all, and whatever is done to the pipeline, nothing is lost."""
-    for name in ("__init__.py", "pipes.py"):
+    for name in ("__init__.py", "pipes.py", "declared.py"):
         (tmp_path / "sources").mkdir(exist_ok=True)
         shutil.copy(ROOT / "sources" / name, tmp_path / "sources" / name)
     for name in ("core", "github"):
@@ -43,6 +55,7 @@ rows = {name: pipeline.dataset()[name].arrow().num_rows for name in ("issues", "
         there = {
             **os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path), "SOURCES__GITHUB__TOKEN": "demo-token",
             "SOURCES__GITHUB__API_URL": url, "RUNTIME__DLTHUB_TELEMETRY": "false",
+            "DLT_DATA_DIR": str(tmp_path / "dlt"),
         }  # fmt: skip
         ended = subprocess.run(
             [sys.executable, "-c", "\n".join(script)], cwd=tmp_path, env=there, capture_output=True, timeout=120,

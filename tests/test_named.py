@@ -12,7 +12,8 @@ from sources.bluesky.source import Bluesky, BlueskyConfig
 from sources.core.config import ConfigError
 from sources.core.targets import Target
 from sources.github.source import Github, GithubConfig
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 from tests.small_gitlab import PLACE, gitlab, project, world
 from tests.synced import GitLabDesk, Reached, desk
 from tests.test_gitlab_kills import GitLabProject, past, served

@@ -18,7 +18,8 @@ from pipelines.sync.mending import DELETED, Difference, mends
 from pipelines.sync.run import Options
 from pipelines.sync.verify import Verdict, verify
 from sources.github.source import Github
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 from tests import memory
 from tests.story import NOW
 from tests.synced import Desk, Reached, bluesky_desk, desk, gitlab_desk

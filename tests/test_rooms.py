@@ -52,9 +52,11 @@ def test_sources_know_nothing_of_pipelines_nor_of_each_other() -> None:
             service = name.split(".")[1]
             for each in imported(path, late=True):
                 if each.startswith(("sources.", "pipelines.")):
-                    assert each.split(".")[1] in ("core", "pipes", service) and each.startswith("sources"), (name, each)
-                if each.split(".")[0] == "dlt" or each.startswith("sources.pipes"):
-                    assert name.endswith(".pipes"), (name, each)
+                    assert each.split(".")[1] in ("core", "pipes", "declared", service) and each.startswith(
+                        "sources"
+                    ), (name, each)
+                if each.split(".")[0] == "dlt" or each.startswith(("sources.pipes", "sources.declared")):
+                    assert name.endswith((".pipes", ".declared")), (name, each)
 
 
 def test_nothing_flows_back() -> None:

@@ -384,6 +384,8 @@ def test_only_its_own_settings_count(tmp_path: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setenv("SOURCES__GITHUB__API_URL", stranger.url)
         stranger.run(github())
         stranger.judge()
+        with dlt.config.values({"sources.github.since": "soon"}), pytest.raises(ConfigurationValueError, match="since"):
+            github()
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,8 @@ def _gitlab(later: int) -> DemoSource:
     from pipelines.demo.gitlab.api.app import GitLabApp
     from pipelines.demo.gitlab.world import GitLabWorld
     from pipelines.demo.story.gitlab.story import CHARTS, CONSOLE, SKETCHES, beats
-    from sources.gitlab.source import Gitlab, GitlabConfig
+    from sources.gitlab.lists import GitlabConfig
+    from sources.gitlab.source import Gitlab
 
     world = GitLabWorld(START.add(days=later))
     config = GitlabConfig(token=TOKEN, write_token=TOKEN, projects=[CONSOLE, CHARTS, SKETCHES])

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.sync.after_load import Options
 from pipelines.sync.output.summary import envelope, safe
 from pipelines.warehouse.data_dir import DataDir
-from sources.core.reading import Source
+from sources.core.source import Source
 
 __all__ = ["plan"]
 

@@ -13,7 +13,8 @@ import duckdb
 import pyarrow as pa
 
 from pipelines.warehouse.data_dir import DataDir, as_dicts
-from sources.core.reading import Reading, Source
+from sources.core.reading import Reading
+from sources.core.source import Source
 from sources.core.values import Row, fingerprint
 
 __all__ = ["look", "readings_owed", "rule", "scopes_read", "suspects"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.ask.format.answer import USAGE, Answer, Refusal, answering
-from pipelines.settings import SOURCES, landed_tables
+from pipelines.settings import SOURCES, landed_fills, landed_tables
 from pipelines.state.ledger import Ledger
 from pipelines.warehouse.configured import its_home
 from pipelines.warehouse.data_dir import DataDir
@@ -60,7 +60,7 @@ def forget(home: DataDir, source: str, names: tuple[str, ...]) -> int:
     from pipelines.sync.load.landing import Landing
 
     with home.lock(), Ledger.open(home.control) as ledger:
-        landing = Landing.open(home, source, landed_tables()[source])
+        landing = Landing.open(home, source, landed_tables()[source], landed_fills()[source])
         if not names:
             return landing.forget()
         called = ledger.scopes(source)

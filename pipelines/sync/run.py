@@ -34,7 +34,8 @@ from pipelines.sync.recheck import look, readings_owed, rule, scopes_read, suspe
 from pipelines.warehouse.data_dir import DataDir, LandingError, PublishError
 from pipelines.warehouse.errors import Unavailable
 from sources.core.http.client import Api
-from sources.core.reading import Problem, Reading, Source, Unread, is_of_one
+from sources.core.reading import Problem, Reading, Unread, is_of_one
+from sources.core.source import Source
 
 if TYPE_CHECKING:
     from pipelines.sync.load.landing import Landing
@@ -117,8 +118,11 @@ class Run:
         """Where the source's rows go, and how far it was read."""
         from pipelines.sync.load.landing import Landing
 
-        self.landings[source.name] = Landing.open(self.home, source.name, source.tables, quick=self.options.quick)
-        return self.landings[source.name]
+        landing = Landing.open(self.home, source.name, source.tables, source.fills, quick=self.options.quick)
+        if landing.is_torn:  # what was made of the tables that somebody dropped is made anew, too
+            self.ledger.learn("settings", "")
+        self.landings[source.name] = landing
+        return landing
 
     def intake(self, source: Source, landing: "Landing", chunk_rows: int) -> Intake:
         return Intake(

@@ -62,9 +62,6 @@ class Destination(Protocol):
         removes any.
         """
 
-    def empty(self, home: "DataDir", source: str, tables: Iterable[str]) -> set[str]:
-        """Which of these tables hold nothing, and will not but by us: there is nothing that new rows would replace."""
-
     def cursors(self, home: "DataDir", source: str) -> Cursors | None:
         """As they were written after their rows; None where dlt's own state, in the same package, is enough."""
 

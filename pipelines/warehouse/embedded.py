@@ -52,23 +52,9 @@ class Embedded:
         restore_warehouse(home)
 
     def for_dlt(self, home: "DataDir") -> Any:
-        from dlt.destinations import duckdb as duckdb_destination
+        from pipelines.warehouse.for_dlt.destination import earshot
 
-        made = duckdb_destination(
-            str(home.warehouse), supports_transactions=True, preferred_loader_file_format="parquet"
-        )
-        resolve, known = made.configuration, list[Any]()
-
-        def configuration(initial: Any, accept_partial: bool = False) -> Any:
-            """What it can do is asked twenty times a landing, and looked up in the environment each time: 40 ms."""
-            if not accept_partial:
-                return resolve(initial)
-            if not known:
-                known.append(resolve(initial, accept_partial=True))
-            return known[0]
-
-        made.configuration = configuration
-        return made
+        return earshot(str(home.path), is_locked=True)
 
     def is_there(self, home: "DataDir") -> bool:
         return home.warehouse.exists()
@@ -93,18 +79,6 @@ class Embedded:
         """
         with self.building(home, {}) as connection:
             connection.execute(FORGET.format(source), [pipeline, pipeline])
-
-    def empty(self, home: "DataDir", source: str, tables: Iterable[str]) -> set[str]:
-        if not home.warehouse.exists():
-            return set(tables)
-        with self.looking(home) as connection:
-            made = "SELECT table_name FROM duckdb_tables() WHERE schema_name = ?"
-            held = {name for (name,) in connection.execute(made, [source]).fetchall()}
-            return {
-                name
-                for name in tables
-                if name not in held or not connection.execute(f"SELECT 1 FROM {source}.{name} LIMIT 1").fetchone()
-            }
 
     def landing(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> nullcontext[None]:
         """dlt makes the tables, and adds most columns."""

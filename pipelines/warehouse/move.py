@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pipelines.ask.format.answer import Answer, Refusal, answering
-from pipelines.settings import EarshotConfig, landed_tables, load
+from pipelines.settings import EarshotConfig, landed_fills, landed_tables, load
 from pipelines.state import decisions
 from pipelines.warehouse.choice import DEFAULT, destination
 from pipelines.warehouse.configured import home_of
@@ -150,7 +150,7 @@ def _cursors(ours: DataDir, theirs: DataDir, told: Moved) -> None:
 
     with Ledger.open(ours.control) as ledger:
         for source, tables in landed_tables().items():
-            cursors = Landing.open(ours, source, tables).cursors
+            cursors = Landing.open(ours, source, tables, landed_fills()[source]).cursors
             theirs.destination.keep_cursors(theirs, source, cursors, ledger.scopes(source))
             told.cursors += sum(map(len, cursors.values()))
 

@@ -11,12 +11,13 @@ from typing import Any
 import dlt
 from dlt.extract.source import DltSource
 
-from sources.bluesky import tables as t
 from sources.bluesky.accounts import Account, resolve
 from sources.bluesky.source import Bluesky, BlueskyConfig, feed
+from sources.bluesky.tables import FILLS
 from sources.core.http.client import connect
 from sources.core.reading import Batch
-from sources.pipes import QUARANTINE, Extraction, needs, settings, shared, surface
+from sources.declared import needs, settings
+from sources.pipes import Extraction, shared, surface
 
 __all__ = ["bluesky"]
 
@@ -49,8 +50,7 @@ def bluesky(
 
 @dlt.source(name="bluesky")
 def _bluesky(config: BlueskyConfig, max_rows: int | None, max_seconds: float | None) -> Any:
-    extraction = Extraction(lambda: connect(config.api_url, {}), max_rows, max_seconds)
-    common = shared(extraction, QUARANTINE)
+    extraction = Extraction(lambda: connect(config.api_url, {}), FILLS, max_rows, max_seconds)
 
     @dlt.resource(name="accounts", selected=False)
     async def accounts() -> AsyncIterator[Account]:
@@ -64,8 +64,4 @@ def _bluesky(config: BlueskyConfig, max_rows: int | None, max_seconds: float | N
         async for batch in feed(extraction.reading, account, config):
             yield batch
 
-    return [
-        accounts,
-        surface(extraction, accounts, walk, t.POSTS, t.LINKS, t.IMAGES, t.TAGS, t.MENTIONS, t.POST_STATES, t.ACTORS),
-        *common,
-    ]
+    return [accounts, surface(extraction, accounts, "posts", walk), *shared(extraction)]

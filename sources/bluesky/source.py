@@ -20,13 +20,14 @@ from sources.bluesky.deep import compare
 from sources.bluesky.embeds import inner
 from sources.bluesky.feed import Page, page_of, walk
 from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, retry, settle
-from sources.bluesky.tables import TABLES
+from sources.bluesky.tables import FILLS, TABLES
 from sources.bluesky.told import Told
 from sources.bluesky.trail import FeedCursor, Plan, load
 from sources.core.config import ConfigError, check_address
 from sources.core.cursor import BadCursor
 from sources.core.http.client import Failure, TooLarge
 from sources.core.reading import Batch, Reading, Unread, side_by_side
+from sources.core.surfaces import Fills
 from sources.core.values import Json, Row, Table, fingerprint
 
 __all__ = ["Bluesky", "BlueskyConfig"]
@@ -70,6 +71,7 @@ class Bluesky:
     config: BlueskyConfig
     name: str = "bluesky"
     tables: tuple[Table, ...] = TABLES
+    fills: Fills = field(default_factory=lambda: FILLS)
     suspects: str = SUSPECTS
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: {"posts": frozenset({"posts"})})
     surfaces: frozenset[str] = frozenset({"posts"})

@@ -6,9 +6,10 @@ version; what can change under a `cid` (its labels, which version is the present
 seen again: a first reading has nothing to say there.
 """
 
+from sources.core.surfaces import Fills
 from sources.core.values import COUNT, FLAG, INSTANT, TEXT, Table
 
-__all__ = ["TABLES"]
+__all__ = ["FILLS", "TABLES"]
 
 _ITEM = {"did": TEXT, "uri": TEXT, "cid": TEXT, "parent_key": TEXT}
 _VERSION = ("did", "uri", "cid")
@@ -40,3 +41,4 @@ DELETIONS = Table("deletions", ("uri",), {
     "uri": TEXT, "did": TEXT, "parent_key": TEXT, "is_deleted": FLAG, "cause": TEXT, "noticed_at": INSTANT,
 })  # fmt: skip
 TABLES = (ACTORS, POSTS, POST_STATES, LINKS, IMAGES, TAGS, MENTIONS, DELETIONS)
+FILLS: Fills = {"posts": (POSTS, LINKS, IMAGES, TAGS, MENTIONS, POST_STATES, ACTORS)}

@@ -10,7 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from pendulum import DateTime
 
@@ -19,10 +19,10 @@ from sources.core.cursor import BadCursor, Cursor
 from sources.core.http.client import Api, Failure, RequestCounts
 from sources.core.http.given_up import GivenUp
 from sources.core.unread import Quarantined, Unread, quarantine_key
-from sources.core.values import Json, Row, Table, Unreadable, json_bytes
+from sources.core.values import Json, Row, Unreadable, json_bytes
 
 __all__ = [
-    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Source", "Unread", "is_of_one", "not_understood",
+    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Unread", "is_of_one", "not_understood",
     "quarantine_key", "side_by_side",
 ]  # fmt: skip
 
@@ -273,27 +273,6 @@ def _age(row: Row) -> float | None:
     if isinstance(said, DateTime) and isinstance(seen, DateTime):
         return max(0.0, (seen - said).total_seconds())
     return None
-
-
-class Source(Protocol):
-    """What a service must bring; pipelines/ knows nothing else of it."""
-
-    name: str
-    tables: tuple[Table, ...]
-    suspects: str  # SQL over the landed tables: what does not add up and must be read again, by `scope`
-    types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
-    surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
-
-    def suspect_values(self, reading: Reading) -> dict[str, object] | None:
-        """What that SQL is to be asked with; None: this reading leaves nothing to suspect."""
-
-    def scopes(self) -> list[str]: ...
-
-    async def read(self, reading: Reading) -> None: ...
-
-    async def retry(self, reading: Reading, due: list[Unread]) -> None: ...
-
-    async def settle(self, reading: Reading, suspects: list[Row]) -> None: ...
 
 
 async def side_by_side(jobs: Iterable[Coroutine[object, object, object]], width: int) -> None:

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from pendulum import DateTime
 
-from sources.core.reading import Batch, Reading, Source
+from sources.core.reading import Batch, Reading
 from sources.core.scope import Scope
+from sources.core.source import Source
 from sources.core.values import Row
 
 __all__ = ["Dependent", "Fetched", "Held", "Target", "Targeted", "moment"]

@@ -18,11 +18,11 @@ from dlt.extract.source import DltSource
 
 from sources.core.http.client import connect
 from sources.core.reading import Batch
-from sources.core.values import Table
-from sources.github import tables as t
+from sources.declared import needs, settings
 from sources.github.repository import REPOSITORY
 from sources.github.source import LISTS, Github, GithubConfig
-from sources.pipes import QUARANTINE, Extraction, Found, needs, places, settings, shared, surface
+from sources.github.tables import FILLS
+from sources.pipes import Extraction, Found, places, shared, surface
 
 __all__ = ["github"]
 
@@ -52,22 +52,21 @@ def github(
 @dlt.source(name="github")
 def _github(config: GithubConfig, max_rows: int | None, max_seconds: float | None) -> Any:
     service = Github(config)
-    extraction = Extraction(lambda: connect(config.api_url, service.headers), max_rows, max_seconds)
-    common = shared(extraction, t.LATEST, QUARANTINE)
+    extraction = Extraction(lambda: connect(config.api_url, service.headers), FILLS, max_rows, max_seconds)
     found = places(extraction, service.scopes(), REPOSITORY, str.lower)
 
-    def listed(*tables: Table) -> Any:
+    def listed(name: str) -> Any:
         def walk(found: Found) -> AsyncIterator[Batch]:
-            return LISTS[tables[0].name](found.place, config)
+            return LISTS[name](found.place, config)
 
-        return surface(extraction, found, walk, *tables)
+        return surface(extraction, found, name, walk)
 
     return [
         found,
-        surface(extraction, found, Found.batches, t.REPOSITORIES),
-        listed(t.ISSUES, t.OPENERS),
-        listed(t.PULL_REQUESTS, t.REVIEWS, t.LATEST),
-        listed(t.ISSUE_COMMENTS, t.LATEST),
-        listed(t.REVIEW_COMMENTS, t.ANCHORS, t.LATEST),
-        *common,
+        surface(extraction, found, "repositories", Found.batches),
+        listed("issues"),
+        listed("pull_requests"),
+        listed("issue_comments"),
+        listed("review_comments"),
+        *shared(extraction),
     ]

@@ -22,6 +22,7 @@ from sources.core.http.client import Failure
 from sources.core.paging import Ask
 from sources.core.reading import Batch, Reading, Unread, side_by_side
 from sources.core.scope import Scope, identify_by, look_up
+from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
 from sources.core.values import Json, Row, Table, Unreadable, fingerprint, instant
 from sources.github import rows
@@ -30,7 +31,7 @@ from sources.github.pull_requests import SETTLE, owed_reviews, pull_batches, pul
 from sources.github.recheck import SUSPECTS, retry
 from sources.github.reply import GithubAnswers
 from sources.github.repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
-from sources.github.tables import TABLES
+from sources.github.tables import FILLS, TABLES
 from sources.github.targets import HELD, fetch
 
 __all__ = ["Github", "GithubConfig"]
@@ -84,6 +85,7 @@ class Github:
     config: GithubConfig
     name: str = "github"
     tables: tuple[Table, ...] = TABLES
+    fills: Fills = field(default_factory=lambda: FILLS)
     suspects: str = SUSPECTS
     target_kinds: tuple[str, ...] = ("issue", "pr")
     held: str = HELD

@@ -4,9 +4,10 @@ Comment tables keep every version. Identity of a place in a diff is what never c
 now is re-anchored by every push without moving `updated_at`, so it has a table of its own that is always overwritten.
 """
 
+from sources.core.surfaces import Fills
 from sources.core.values import COUNT, FLAG, INSTANT, TEXT, Table
 
-__all__ = ["TABLES"]
+__all__ = ["FILLS", "TABLES"]
 
 _SAID = {
     "event_key": TEXT,
@@ -67,3 +68,10 @@ TABLES = (
     REPOSITORIES, ISSUES, OPENERS, PULL_REQUESTS, ISSUE_COMMENTS, REVIEW_COMMENTS, ANCHORS, REVIEWS, DELETIONS,
     THREAD_CHECKS, LATEST,
 )  # fmt: skip
+FILLS: Fills = {
+    "repositories": (REPOSITORIES,),
+    "issues": (ISSUES, OPENERS),
+    "pull_requests": (PULL_REQUESTS, REVIEWS, LATEST),
+    "issue_comments": (ISSUE_COMMENTS, LATEST),
+    "review_comments": (REVIEW_COMMENTS, ANCHORS, LATEST),
+}

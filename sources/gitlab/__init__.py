@@ -7,7 +7,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 
 if TYPE_CHECKING:
     from sources.gitlab.pipes import gitlab

@@ -22,7 +22,7 @@ from sources.core.reading import Batch, not_understood
 from sources.core.scope import Scope, identify_by
 from sources.core.values import Json, Row, Unreadable, instant, integer, maybe, text
 from sources.gitlab import rows
-from sources.gitlab.source import KINDS, GitlabConfig, asks_for
+from sources.gitlab.lists import KINDS, GitlabConfig, asks_for
 from sources.gitlab.threads import DEPENDENTS, NO_TOKEN, OF_MERGE_REQUESTS, due_of
 
 __all__ = ["READ", "hanging", "once"]

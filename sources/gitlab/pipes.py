@@ -21,12 +21,13 @@ from dlt.extract.source import DltSource
 
 from sources.core.http.client import connect
 from sources.core.reading import Batch
-from sources.core.values import Table
-from sources.gitlab import tables as t
+from sources.declared import needs, settings
 from sources.gitlab.hanging import READ, hanging, once
-from sources.gitlab.source import PROJECT, Gitlab, GitlabConfig, listed
+from sources.gitlab.lists import GitlabConfig, listed
+from sources.gitlab.source import PROJECT, Gitlab
+from sources.gitlab.tables import FILLS
 from sources.gitlab.threads import DEPENDENTS
-from sources.pipes import QUARANTINE, Extraction, Found, needs, places, settings, shared, surface
+from sources.pipes import Extraction, Found, places, shared, surface
 
 __all__ = ["gitlab"]
 
@@ -62,30 +63,28 @@ def gitlab(
 @dlt.source(name="gitlab")
 def _gitlab(config: GitlabConfig, max_rows: int | None, max_seconds: float | None) -> Any:
     service = Gitlab(config)
-    extraction = Extraction(lambda: connect(config.api_url, service.headers), max_rows, max_seconds)
-    common = shared(extraction, t.OPENERS, QUARANTINE)
+    extraction = Extraction(lambda: connect(config.api_url, service.headers), FILLS, max_rows, max_seconds)
     found = places(extraction, service.scopes(), PROJECT, str)
 
-    def list_of(*tables: Table) -> Any:
-        name = tables[0].name
-
+    def list_of(name: str) -> Any:
         def walk(found: Found) -> AsyncIterator[Batch]:
             return listed(found.place, name, config, partial(once, found.place, name))
 
-        return surface(extraction, found, walk, *tables)
+        return surface(extraction, found, name, walk)
 
-    def hanging_on(*tables: Table) -> Any:
-        return surface(extraction, found, lambda found: hanging(found.place, tables[0].name, config), *tables)
+    def hanging_on(name: str) -> Any:
+        return surface(extraction, found, name, lambda found: hanging(found.place, name, config))
 
-    dependents = [hanging_on(t.THREADS, t.NOTE_VERSIONS)]
-    for table in (t.RESOURCE_EVENTS, t.CLOSES_ISSUES, t.DIFFS):
-        switch, _ = DEPENDENTS[READ[table.name]]
-        dependents += [hanging_on(table)] if switch is None or getattr(config, switch) else []
     return [
         found,
-        surface(extraction, found, Found.batches, t.PROJECTS),
-        list_of(t.MERGE_REQUESTS, t.OPENERS),
-        list_of(t.ISSUES, t.OPENERS),
-        *dependents,
-        *common,
+        surface(extraction, found, "projects", Found.batches),
+        list_of("merge_requests"),
+        list_of("issues"),
+        *(hanging_on(name) for name, kind in READ.items() if is_wanted(kind, config)),
+        *shared(extraction),
     ]
+
+
+def is_wanted(kind: str, config: GitlabConfig) -> bool:
+    switch, _ = DEPENDENTS[kind]
+    return switch is None or bool(getattr(config, switch))

@@ -8,18 +8,15 @@ it, because no list may ever show what changed meanwhile.
 """
 
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from sources.core.http.client import Failure
 from sources.core.reading import Batch, side_by_side
 from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row
+from sources.gitlab.lists import GitlabConfig
 from sources.gitlab.targets import HELD, fetch
 from sources.gitlab.threads import DEPENDENTS, NO_TOKEN, PATHS, Dependent, Due, due_of, reviewers
-
-if TYPE_CHECKING:
-    from sources.gitlab.source import GitlabConfig
 
 __all__ = ["DUE", "settle"]
 
@@ -76,7 +73,7 @@ WHERE was IS NOT NULL OR is_missing OR threads_due OR events_due OR closes_due O
 """
 
 
-async def settle(places: Mapping[str, Scope], suspects: list[Row], config: "GitlabConfig") -> None:
+async def settle(places: Mapping[str, Scope], suspects: list[Row], config: GitlabConfig) -> None:
     """Every due dependent of the projects that this run could read, each failing alone."""
     if suspects and not config.token:
         for known in places.values():  # once a project, not once a merge request
@@ -86,7 +83,7 @@ async def settle(places: Mapping[str, Scope], suspects: list[Row], config: "Gitl
 
 
 def _jobs(
-    places: Mapping[str, Scope], suspects: list[Row], config: "GitlabConfig"
+    places: Mapping[str, Scope], suspects: list[Row], config: GitlabConfig
 ) -> Iterator[Coroutine[object, object, bool]]:
     for suspect in suspects:
         place = places.get(str(suspect["scope"]))
@@ -109,7 +106,7 @@ def _surface(due: Due, name: str, batches: AsyncIterator[Batch]) -> Coroutine[ob
     return due.place.reading.surface(surface, due.place.scope, batches)
 
 
-async def _one(due: Due, read: Dependent, config: "GitlabConfig") -> AsyncIterator[Batch]:
+async def _one(due: Due, read: Dependent, config: GitlabConfig) -> AsyncIterator[Batch]:
     """One dependent. It may answer 404 because its parent does; else the endpoint is not for this token."""
     try:
         yield await read(due)
@@ -122,7 +119,7 @@ async def _one(due: Due, read: Dependent, config: "GitlabConfig") -> AsyncIterat
         yield absent[0]
 
 
-async def presence(due: Due, was: object, config: "GitlabConfig") -> AsyncIterator[Batch]:
+async def presence(due: Due, was: object, config: GitlabConfig) -> AsyncIterator[Batch]:
     """Asked for by itself: nothing, if it is there as it was; what it is now, if it was thought `missing` or `deleted`;
     its mark, if it answers 404 while its project is readable."""
     place, name = due.place, f"{due.place.name}{SIGNS[due.parent.kind]}{due.parent.number}"

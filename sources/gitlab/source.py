@@ -8,74 +8,30 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from urllib.parse import quote
 
 from pendulum import DateTime
 
-from sources.core.config import ConfigError, Secret, check_address, check_token
-from sources.core.cursor import follow
-from sources.core.http.client import Answer, Failure, TooLarge
-from sources.core.paging import Ask
-from sources.core.reading import Batch, Payload, Reading, Unread, side_by_side
-from sources.core.scope import Scope, ScopeType, identify_by, look_up
+from sources.core.http.client import Answer, Failure
+from sources.core.reading import Reading, Unread, side_by_side
+from sources.core.scope import Scope, ScopeType, look_up
+from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
-from sources.core.values import Json, Row, Table, Unreadable, fingerprint, instant, json_record
+from sources.core.values import Json, Row, Table, Unreadable
 from sources.gitlab import rows
+from sources.gitlab.lists import KINDS, GitlabConfig, again, listed
 from sources.gitlab.recheck import DUE, settle
 from sources.gitlab.reply import GitlabAnswers
-from sources.gitlab.tables import TABLES
+from sources.gitlab.tables import FILLS, TABLES
 from sources.gitlab.targets import HELD, fetch
 from sources.gitlab.threads import DEPENDENTS
 
 __all__ = ["Gitlab", "GitlabConfig"]
 
 PROJECTS_AT_ONCE = 8
-KINDS = {"merge_requests": "merge_request", "issues": "issue"}
 TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"}), "projects": frozenset()}
-
-
-@dataclass(frozen=True)
-class GitlabConfig:
-    api_url: str = "https://gitlab.com"
-    token: Secret = Secret()
-    write_token: Secret = Secret()  # without one, nothing is ever answered
-    projects: list[str] = field(default_factory=list)
-    default_project: str = ""
-    since: str = ""
-    settle_seconds: int = 70
-    dependent_concurrency: int = 10
-    fetch_resource_events: bool = True
-    fetch_closes_issues: bool = True
-    fetch_diffs: bool = True
-    verify_reviewers: bool = False
-
-    def __post_init__(self) -> None:
-        check_address("[sources.gitlab]", self.api_url)
-        for key in ("token", "write_token"):
-            check_token(f"[sources.gitlab] {key}", getattr(self, key))
-        for name in self.projects:
-            if not (name.isdecimal() or "/" in name.strip("/")):
-                raise ConfigError(f"[sources.gitlab] projects: {name!r} is neither group/name nor a number")
-        if self.settle_seconds <= 60:
-            raise ConfigError("[sources.gitlab] settle_seconds: more than 60, or notes within a minute are lost")
-        if self.dependent_concurrency < 1:
-            raise ConfigError("[sources.gitlab] dependent_concurrency: at least 1")
-        self.floor  # noqa: B018  a wrong date is refused at once
-
-    @property
-    def floor(self) -> DateTime | None:
-        try:
-            return instant(self.since if "T" in self.since else f"{self.since}T00:00:00Z") if self.since else None
-        except Unreadable:
-            raise ConfigError(f"[sources.gitlab] since: {self.since!r} is not a date like 2025-01-31") from None
-
-    @property
-    def overlap(self) -> timedelta:
-        """A note within the minute after a touch shows under that touch's time: the window must still hold it."""
-        return timedelta(seconds=max(120, self.settle_seconds))
 
 
 @dataclass
@@ -83,6 +39,7 @@ class Gitlab:
     config: GitlabConfig
     name: str = "gitlab"
     tables: tuple[Table, ...] = TABLES
+    fills: Fills = field(default_factory=lambda: FILLS)
     suspects: str = DUE
     target_kinds: tuple[str, ...] = ("issue", "mr")
     held: str = HELD
@@ -152,69 +109,6 @@ class Gitlab:
         reading.whole[place.scope] = floor + self.config.overlap if floor else None
         lists = {surface: listed(place, surface, self.config) for surface in KINDS if surface in self.surfaces}
         await side_by_side((reading.surface(s, place.scope, batches) for s, batches in lists.items()), len(lists))
-
-
-async def listed(
-    place: Scope, surface: str, config: GitlabConfig, shared: Callable[[Ask], Ask] = lambda ask: ask
-) -> AsyncIterator[Batch]:
-    """Merge requests or issues changed since; the sweep reads all since the configured start, for counts and shas.
-    `shared`: with those who walk the list beside it.
-    """
-    ask = shared(asks_for(place, surface))
-    start = place.reading.cursor(surface, place.scope, now=place.now, floor=config.floor)
-    sight, seen, sweeps = identify_by(rows.listed_version), set[int](), place.reading.sweep
-    async for found in follow(ask, sight, start, overlap=config.overlap, reread=sweeps, floor=config.floor):
-        if sweeps:
-            seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
-        then = replace(place, now=found.read_at)  # who looked later is right: a surgical run may have looked meanwhile
-        yield Batch(surface, place.scope, listed_rows(then, surface, found.items), found.cursor.json(),
-                    payloads(surface, found.items))  # fmt: skip
-    if sweeps:
-        place.reading.sightings[surface, place.scope] = seen
-
-
-def asks_for(place: Scope, surface: str) -> Ask:
-    return place.asks(surface, surface, scope="all", state="all", order_by="updated_at", sort="asc")
-
-
-def listed_rows(place: Scope, surface: str, found: list[Json]) -> dict[str, list[Row]]:
-    shape = rows.merge_request_row if surface == "merge_requests" else rows.issue_row
-
-    def opener(record: Json, scope: str, project: str, seen_at: DateTime) -> Row:
-        return rows.opener_row(KINDS[surface], record, scope, project, seen_at)
-
-    shaped = place.shape(surface, found, shape)
-    kept = {row["id"] for row in shaped}
-    ours = [item for item in found if item.get("id") in kept and str(item.get("project_id")) == place.scope]
-    return {surface: shaped, "openers": place.shape(surface, ours, opener)}
-
-
-def payloads(surface: str, found: list[Json]) -> list[Payload]:
-    kind = KINDS[surface]
-    return [Payload(kind, str(item.get("id")), fingerprint(item), item) for item in found]
-
-
-async def again(place: Scope, record: Unread) -> AsyncIterator[Batch]:
-    """One that still cannot be read lands nothing: nothing is new."""
-    reading, number = place.reading, rows.number_told(json_record(record.raw))
-    if number is None:  # nothing to ask for it by; the list brings it again when it changes, or with --full
-        reading.keep(record.again())
-        return
-    try:
-        found = await place.one("rechecks", f"{record.surface}/{number}")
-    except TooLarge as failure:
-        reading.keep(record.again(f"too large by itself: {failure}"[:300]))
-        return
-    except Failure as failure:
-        if failure.code != "NOT_FOUND":
-            raise
-        await place.still_lists("rechecks", record.surface)
-        reading.absent(record, f"answers {failure.status}")
-        return
-    reading.quarantined.pop(record.key, None)  # a list may have told it worse than it is
-    shaped = listed_rows(place, record.surface, [found])
-    if reading.is_read(record):
-        yield Batch("rechecks", place.scope, shaped)
 
 
 def _identity(name: str, answer: Answer) -> Row:

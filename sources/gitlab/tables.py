@@ -6,9 +6,10 @@ every note. In `threads`, `synced_for_updated_at` passes no note that could not 
 `shown` is the fingerprint of all that the row and its children say. In `deletions` who is missing answered 404 once.
 """
 
+from sources.core.surfaces import Fills
 from sources.core.values import COUNT, FLAG, INSTANT, NUMBER, TEXT, Table
 
-__all__ = ["NOTE", "TABLES"]
+__all__ = ["FILLS", "NOTE", "TABLES"]
 
 _NAMES = {"name": TEXT, "parent_key": TEXT}
 _PEOPLE = {"username": TEXT, "user_id": COUNT, "parent_key": TEXT}
@@ -89,3 +90,12 @@ DELETIONS = Table("deletions", ("parent_key",), {
 TABLES = (
     PROJECTS, MERGE_REQUESTS, ISSUES, OPENERS, NOTE_VERSIONS, THREADS, RESOURCE_EVENTS, CLOSES_ISSUES, DIFFS, DELETIONS,
 )  # fmt: skip
+FILLS: Fills = {
+    "projects": (PROJECTS,),
+    "merge_requests": (MERGE_REQUESTS, OPENERS),
+    "issues": (ISSUES, OPENERS),
+    "threads": (THREADS, NOTE_VERSIONS),
+    "resource_events": (RESOURCE_EVENTS,),
+    "closes_issues": (CLOSES_ISSUES,),
+    "diffs": (DIFFS,),
+}

@@ -2,16 +2,13 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sources.core.http.client import Failure
 from sources.core.reading import Batch
 from sources.core.scope import Scope
 from sources.core.targets import Dependent, Fetched, Held, Target, moment
+from sources.gitlab.lists import KINDS, GitlabConfig, listed_rows, payloads
 from sources.gitlab.threads import DEPENDENTS, NO_TOKEN, OF_MERGE_REQUESTS, Due, due_of, held_of
-
-if TYPE_CHECKING:
-    from sources.gitlab.source import GitlabConfig
 
 __all__ = ["HELD", "SURFACES", "fetch"]
 
@@ -26,9 +23,7 @@ FROM parents AS p LEFT JOIN gitlab.threads AS t ON t.parent_key = p.parent_key
 """
 
 
-async def fetch(place: Scope, target: Target, config: "GitlabConfig") -> Fetched:
-    from sources.gitlab.source import KINDS, listed_rows, payloads
-
+async def fetch(place: Scope, target: Target, config: GitlabConfig) -> Fetched:
     surface = SURFACES[target.kind]
     path = f"{surface}/{target.number}"
     answer = await place.get(surface, path)
@@ -50,7 +45,7 @@ async def fetch(place: Scope, target: Target, config: "GitlabConfig") -> Fetched
     return Fetched(target, str(row["parent_key"]), moment(row), place.now, batch, dependents)
 
 
-def _dependent(due: Due, name: str, config: "GitlabConfig") -> Dependent:
+def _dependent(due: Due, name: str, config: GitlabConfig) -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
         if not config.token:
             raise NO_TOKEN

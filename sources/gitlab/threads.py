@@ -15,7 +15,6 @@ stays due, in the rhythm in which quarantine is asked again. What is read and sa
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from pendulum import DateTime
 
@@ -24,12 +23,9 @@ from sources.core.paging import Identified, walk
 from sources.core.reading import Batch, Payload, Quarantined, quarantine_key
 from sources.core.scope import Scope
 from sources.core.values import Json, Row, fingerprint, held_instant, instant, integer, maybe, text
-from sources.gitlab.dependent_rows import EVENTS, closed_row, file_row
+from sources.gitlab.lists import GitlabConfig, listed_rows
 from sources.gitlab.notes import Bad, Parent, read_discussions, with_last_read
-from sources.gitlab.rows import people, reviewers_told
-
-if TYPE_CHECKING:
-    from sources.gitlab.source import GitlabConfig
+from sources.gitlab.rows import EVENTS, closed_row, file_row, people, reviewers_told
 
 __all__ = [
     "DEPENDENTS", "NO_TOKEN", "OF_MERGE_REQUESTS", "PATHS", "Dependent", "Due", "due_of", "held_of", "is_due",
@@ -154,8 +150,6 @@ async def reviewers(due: Due) -> Batch:
     listed = people(mr.get("reviewers"), due.parent.key)
     if {row["username"] for row in named} == {row["username"] for row in listed}:
         return Batch("reviewers", due.place.scope, {})
-    from sources.gitlab.source import listed_rows
-
     corrected = {**mr, "reviewers": [review.get("user") for review in found]}
     return Batch("reviewers", due.place.scope, listed_rows(due.place, "merge_requests", [corrected]))
 
@@ -180,7 +174,7 @@ def _sight(item: Json) -> Identified:
     return Identified(id_ if isinstance(id_, int | str) else shown, shown, None)
 
 
-def due_of(place: Scope, suspect: Row, config: "GitlabConfig") -> Due:
+def due_of(place: Scope, suspect: Row, config: GitlabConfig) -> Due:
     parent = Parent(place.scope, place.name, str(suspect["kind"]), integer(suspect["number"]))
     moved = suspect["updated_at"]
     assert hasattr(moved, "isoformat")

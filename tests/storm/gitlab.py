@@ -11,7 +11,8 @@ from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.state import Discussion, Issuable, Issue, MergeRequest, Note, Position, Spot
 from pipelines.demo.gitlab.world import GitLabWorld
 from sources.core.config import Secret
-from sources.gitlab.source import Gitlab, GitlabConfig
+from sources.gitlab.lists import GitlabConfig
+from sources.gitlab.source import Gitlab
 from tests.storm.said import FULL, SWEEP, Fact, Key, Operation, Unseen, Words, nth, words_of
 
 __all__ = ["GitLabMob"]

@@ -26,9 +26,10 @@ import pyarrow as pa
 from pipelines.sync.load.memory import give_back, keep_little
 from pipelines.sync.load.pile import Pile
 from pipelines.warehouse.data_dir import QUICKLY, DataDir, LandingError, set_aside
-from sources.core.values import Table, fingerprint
+from sources.core.surfaces import Fills, believed, forget_lost, made, shape
+from sources.core.values import Json, Table
 
-__all__ = ["Landing", "shape"]
+__all__ = ["Landing", "Package"]
 
 pa.set_memory_pool(pa.system_memory_pool())  # the default one keeps what it freed: 30 MB of peak memory
 keep_little()
@@ -41,19 +42,33 @@ PENDING = ("normalize/extracted", "load/normalized")  # where dlt keeps packages
 Resources = dict[str, Any]  # what dlt keeps of each table: its shape, its cursors
 
 
+@dataclass(frozen=True)
+class Package:
+    """What lands together: rows of some tables, the cursors that they make true, and tables that are to be made."""
+
+    tables: tuple[Table, ...]
+    fills: Fills
+    rows: Mapping[str, Any] = field(default_factory=dict)
+    cursors: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
+    makes: frozenset[str] = frozenset()
+
+
 @dataclass
 class Landing:
     source: str
     tables: tuple[Table, ...]
     home: DataDir
+    fills: Fills = field(default_factory=dict)
     kept: dict[str, Mapping[str, object]] | None = None  # cursors, where they are kept beside the rows
     quick: bool = False
     _left: Resources | None = None  # by the last landing, as long as dlt was not asked
     _opened: Any = field(default=None, repr=False)
 
     @classmethod
-    def open(cls, home: DataDir, source: str, tables: tuple[Table, ...], *, quick: bool = False) -> "Landing":
-        landing = cls(source, tables, home, quick=quick)
+    def open(
+        cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills | None = None, *, quick: bool = False
+    ) -> "Landing":
+        landing = cls(source, tables, home, fills or {}, quick=quick)
         try:
             kept = home.destination.cursors(home, source)
             landing._left = None if kept is not None else _left(home, landing.name, source)
@@ -74,18 +89,24 @@ class Landing:
         """surface → scope → cursor."""
         if self.kept is not None:
             return self.kept
-        resources = self._resources()
-        return {
-            name: dict(state["scopes"]) for name, state in resources.items() if isinstance(state.get("scopes"), dict)
-        }
+        return believed(self._resources(), self.fills)
 
     def is_shaped(self) -> bool:
         """Whether the warehouse has all tables as they are declared now."""
         told = self.home.destination.is_shaped(self.home, self.source, self.tables)
         if told is not None:
             return told
-        known = self._resources()
-        return all(_is_shaped(table, known) for table in self.tables)
+        there = made(self._resources())
+        return all(there.get(table.name) == shape(table) for table in self.tables)
+
+    @property
+    def is_torn(self) -> bool:
+        """Somebody has dropped some of the tables."""
+        if self.kept is not None:
+            return False
+        there, marker = made(self._resources()), _marker(self.home, self.name)
+        was_landed = bool(there) or (marker.exists() and marker.stat().st_size > 0)
+        return was_landed and any(table.name not in there for table in self.tables)
 
     def prepare(self) -> Any:
         """The source's pipeline, clean: no pending package, and its state as it was committed with the rows."""
@@ -103,29 +124,20 @@ class Landing:
 
     def land(self, pile: Pile, names: Mapping[str, str] | None = None) -> None:
         """One package: all that is on the pile. Its rows are gone from there: the loading has the room to itself."""
-        cursors, shaped = pile.cursors, {table.name: rows for table, rows in pile.take()}
-        beside = {} if self.kept is None else cursors
-        within = cursors if self.kept is None else {}
-        makes = self.kept is None  # else the tables are made already, with what that engine wants of them
-        self.prepare()
-        known = self._resources() if makes else {}
-        due = [
-            t for t in self.tables
-            if t.name in shaped or within.get(t.name) or (makes and not _is_shaped(t, known))
-        ]  # fmt: skip
-        unsure = [name for name in shaped if not known.get(name, {}).get("holds")]
-        empty = self.home.destination.empty(self.home, self.source, unsure) if unsure else set()
-        changed = [t for t in self.tables if not _is_shaped(t, known)] if makes else self.tables
+        cursors, rows = pile.cursors, {table.name: rows for table, rows in pile.take()}
+        pipeline = self.prepare()
+        there = made(self._resources())
+        changed = [t for t in self.tables if self.kept is not None or there.get(t.name) != shape(t)]
         with self.home.destination.landing(self.home, self.source, changed):
-            if due:
-                self._run([
-                    {"table": t, "rows": shaped.get(t.name), "cursors": within.get(t.name, {}), "makes": makes,
-                     "is_empty": t.name in empty}
-                    for t in due
-                ])  # fmt: skip
-            if self.kept is not None:
-                self.home.destination.keep_cursors(self.home, self.source, beside, names or {})
-                for surface, told in beside.items():
+            if self.kept is None:
+                with pipeline.managed_state() as state:
+                    forget_lost(state.get("sources", {}).get(self.source, {}).get("resources", {}), self.fills)
+                self._run(Package(self.tables, self.fills, rows, cursors, frozenset(t.name for t in changed)))
+            else:  # tables are made already, with what that engine wants of them, and cursors written after their rows
+                if rows:
+                    self._run(Package(self.tables, self.fills, rows))
+                self.home.destination.keep_cursors(self.home, self.source, cursors, names or {})
+                for surface, told in cursors.items():
                     self.kept[surface] = {**self.kept.get(surface, {}), **told}
         if pile.size > MANY:
             give_back()
@@ -144,16 +156,16 @@ class Landing:
                 if "scopes" in resource:
                     resource["scopes"] = kept
         if gone and self.kept is None:
-            self._run([])  # or the state that comes back after a kill would know them still
+            self._run(Package(self.tables, self.fills))  # or the state that comes back after a kill would know them
         return gone
 
-    def _run(self, parts: list[dict[str, Any]]) -> None:
+    def _run(self, package: "Package") -> None:
         from pipelines.sync.load import loading
 
         # a second thread's buffers are 30 MB, and its core is at work on the reading
         more = ("SET threads = 1", *((QUICKLY,) if self.quick else ()))
         with self.home.destination.held_open(self.home, {}, more):  # dlt opens and closes it thrice: 0.4 s
-            load = loading.load(self.home, self._opened, parts)
+            load = loading.load(self.home, self._opened, package)
             self.home.destination.forget_states(self.home, self.source, self.name)
         mark(self.home, self.name, load)
 
@@ -166,10 +178,6 @@ class Landing:
 
     def _unreachable(self, error: Exception) -> LandingError:
         return LandingError(self.home.destination.unreachable(self.home, str(error)))
-
-
-def shape(table: Table) -> str:
-    return fingerprint(table.keeps, *((name, str(member.schema)) for name, member in table.family().items()))
 
 
 def is_pending(home: DataDir, name: str) -> bool:
@@ -205,11 +213,6 @@ def _left(home: DataDir, name: str, source: str) -> Resources | None:
         return None
     is_whole = is_sound and not is_pending(home, name) and home.destination.is_there(home)
     return resources if is_whole and is_held(home, name, source) else None
-
-
-def _is_shaped(table: Table, known: Resources) -> bool:
-    """`known`: read once, a pipeline's state takes milliseconds."""
-    return bool(known.get(table.name, {}).get("shape") == shape(table))
 
 
 def _marker(home: DataDir, name: str) -> Path:

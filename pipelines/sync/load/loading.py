@@ -7,9 +7,11 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
-from pipelines.sync.load.landing import is_held, is_pending, mark, shape
+from pipelines.sync.load.landing import Package, is_held, is_pending, mark
 from pipelines.warehouse.data_dir import DataDir, LandingError
-from sources.core.values import Json, Table
+from sources.core.surfaces import owners, shape
+from sources.core.values import Table
+from sources.declared import declared
 
 os.environ.setdefault("RUNTIME__DLTHUB_TELEMETRY", "false")
 os.environ.setdefault("RUNTIME__LOG_LEVEL", "CRITICAL")
@@ -27,19 +29,12 @@ gc.freeze()  # what the libraries are made of is never garbage: to look through 
 log = logging.getLogger("earshot.landing")
 
 PACKAGES = 3  # that are over, for `dlt pipeline NAME load-package`; dlt keeps what is left of each for ever
-DATA_TYPES = {
-    "string": "text",
-    "int64": "bigint",
-    "bool": "bool",
-    "timestamp[us, tz=UTC]": "timestamp",
-    "double": "double",
-}
 
 
-def load(home: DataDir, pipeline: Any, parts: list[dict[str, Any]]) -> str:
+def load(home: DataDir, pipeline: Any, package: Package) -> str:
     """One package; its name."""
     try:
-        loads = pipeline.run(_source(pipeline.dataset_name, [_resource(**part) for part in parts])).loads_ids
+        loads = pipeline.run(_source(pipeline.dataset_name, package)).loads_ids
     except PipelineStepFailed as failed:
         cause = failed.__cause__ or failed
         cause = getattr(cause, "client_exception", None) or cause  # a load job's own text is a traceback
@@ -47,8 +42,8 @@ def load(home: DataDir, pipeline: Any, parts: list[dict[str, Any]]) -> str:
         error = LandingError(f"loading {pipeline.dataset_name} failed: {said:.300}")
         error.is_torn = True
         raise error from None
-    for package in sorted((home.working / pipeline.pipeline_name / "load" / "loaded").iterdir())[:-PACKAGES]:
-        shutil.rmtree(package, ignore_errors=True)  # it has landed, whatever becomes of this
+    for over in sorted((home.working / pipeline.pipeline_name / "load" / "loaded").iterdir())[:-PACKAGES]:
+        shutil.rmtree(over, ignore_errors=True)  # it has landed, whatever becomes of this
     return str(loads[-1]) if loads else ""
 
 
@@ -84,44 +79,36 @@ def _why_unsound(home: DataDir, name: str, source: str, *, is_known: bool, is_th
     return ""
 
 
-def _source(name: str, resources: list[Any]) -> Any:
-    return dlt.source(lambda: resources, name=name, section=name)()
+def _source(name: str, package: Package) -> Any:
+    """The resources that have something in the package, each with the tables that are its own."""
+    owner = owners(package.fills, package.tables)
+    own: dict[str, list[Table]] = {}
+    for table in sorted(package.tables, key=lambda table: table.name != owner[table.name]):
+        own.setdefault(owner[table.name], []).append(table)
+    cursors: dict[str, dict[str, Any]] = {}
+    for surface, scopes in package.cursors.items():
+        cursors.setdefault(owner.get(surface, surface), {})[surface] = scopes
+    due = [
+        _resource(resource, tables, package, cursors.get(resource, {})) for resource, tables in own.items()
+        if cursors.get(resource) or any(t.name in package.rows or t.name in package.makes for t in tables)
+    ]  # fmt: skip
+    return dlt.source(lambda: due, name=name, section=name)()
 
 
-def _resource(table: Table, rows: Any, cursors: dict[str, Json], *, makes: bool, is_empty: bool) -> Any:
+def _resource(name: str, tables: list[Table], package: Package, cursors: dict[str, Any]) -> Any:
 
     def landed() -> Iterator[Any]:
-        state = dlt.current.resource_state(table.name)
-        if makes and state.get("shape") != shape(table):
-            state["shape"] = shape(table)
-            # creates the table: models are built over empty ones too
-            yield dlt.mark.materialize_table_schema() if table.children else table.schema.empty_table()
-        if rows is not None:
-            if makes:
-                state["holds"] = True  # nobody has to look again whether it is empty
-            yield rows
-        if cursors:
-            state["scopes"] = {**state.get("scopes", {}), **cursors}
+        state = dlt.current.resource_state(name)
+        for table in tables:
+            if table.name in package.makes:  # models are built over empty ones too
+                state["tables"] = {**state.get("tables", {}), table.name: shape(table)}
+                empty = dlt.mark.materialize_table_schema() if table.children else table.schema.empty_table()
+                yield dlt.mark.with_table_name(empty, table.name)
+            if table.name in package.rows:
+                yield dlt.mark.with_table_name(package.rows[table.name], table.name)
+        for surface, scopes in cursors.items():
+            kept = dlt.current.resource_state(surface)
+            kept["scopes"] = {**kept.get("scopes", {}), **scopes}
 
-    strategy = {"disposition": "merge", "strategy": "insert-only" if table.keeps == "versions" else "delete-insert"}
-    appends = is_empty and not table.children  # nothing to look for: a third of the work
-    hints: dict[str, Any] = {"primary_key": table.key, "write_disposition": "append" if appends else strategy}
-    if table.children:
-        hints |= {"columns": _columns(table), "nested_hints": _nested(table)}
-    return dlt.resource(landed, name=table.name, **hints)
-
-
-def _columns(table: Table) -> dict[str, Any]:
-    return {
-        name: {"data_type": DATA_TYPES[str(kind)], "nullable": name not in table.key}
-        for name, kind in table.columns.items()
-    }
-
-
-def _nested(table: Table, path: tuple[str, ...] = ()) -> dict[Any, Any]:
-    found = {}
-    for name, child in table.children.items():
-        here = (*path, name)
-        found[here if len(here) > 1 else name] = dlt.mark.make_nested_hints(columns=_columns(child))
-        found |= _nested(child, here)
-    return found
+    made = dlt.resource(landed, name=name)
+    return declared(made, tables, dict.fromkeys((table.name for table in tables), name), ordered=False)

@@ -1,6 +1,6 @@
 """What is the same wherever a server keeps the locks, and cursors lie beside the rows: Postgres, and lakes on one."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -69,9 +69,6 @@ class OnServer:
 
     def forget_states(self, home: "DataDir", source: str, pipeline: str) -> None:
         """Cursors are not in it here: it is written once."""
-
-    def empty(self, home: "DataDir", source: str, tables: Iterable[str]) -> set[str]:
-        return set()  # another runner may be about to fill them
 
     def cursors(self, home: "DataDir", source: str) -> Cursors:
         with self._open() as connection:

@@ -1,0 +1,1 @@
+"""What dlt's own tools find of Earshot: its pipelines, and where the warehouse lies."""
