@@ -66,8 +66,12 @@ def declared(
 
 
 def hints(table: Table, *, ordered: bool = True) -> dict[str, Any]:
-    """`ordered`: its rows come as they are read, one key perhaps twice."""
-    strategy = {"disposition": "merge", "strategy": "insert-only" if table.keeps == "versions" else "delete-insert"}
+    """`ordered`: its rows come as they are read, one key perhaps twice, and perhaps nobody throws a half-loaded package
+    away. dlt goes on with that one, and stages a file again that was staged just before the kill: insert-only would
+    keep both.
+    """
+    is_new = table.keeps == "versions" and not ordered
+    strategy = {"disposition": "merge", "strategy": "insert-only" if is_new else "delete-insert"}
     order = {ORDER: {"data_type": "bigint", "nullable": True, "dedup_sort": "desc"}}
     order = order if ordered and table.keeps == "rows" else {}
     found: dict[str, Any] = {

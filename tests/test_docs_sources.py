@@ -46,11 +46,11 @@ rows = {name: pipeline.dataset()[name].arrow().num_rows for name in ("issues", "
     script = [
         "import pathlib, sys",
         SNIPPETS[0], held, "assert rows == {'issues': 2, 'issue_comments': 1, 'review_comments': 1}, rows",
-        *SNIPPETS[1:4], held, "assert rows == {'issues': 3, 'issue_comments': 1, 'review_comments': 1}, rows",
-        *SNIPPETS[4:], held, "assert rows == {'issues': 2, 'issue_comments': 1, 'review_comments': 1}, rows",
+        *SNIPPETS[1:5], held, "assert rows == {'issues': 3, 'issue_comments': 1, 'review_comments': 1}, rows",
+        *SNIPPETS[5:], held, "assert rows == {'issues': 2, 'issue_comments': 1, 'review_comments': 1}, rows",
         "assert pathlib.Path(sys.modules['sources'].__file__).is_relative_to(pathlib.Path.cwd())",
     ]  # fmt: skip
-    script[6:6] = ["pipeline.run(github(repos=['lantern/lantern', 'lantern/plugins']))"]
+    script[7:7] = ["pipeline.run(github(repos=['lantern/lantern', 'lantern/plugins']))"]
     with serving(GitHubApp(world, public_url="http://api.test")) as url:
         there = {
             **os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path), "SOURCES__GITHUB__TOKEN": "demo-token",
@@ -63,4 +63,4 @@ rows = {name: pipeline.dataset()[name].arrow().num_rows for name in ("issues", "
         )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-3000:]
     assert "failures" in ended.stdout and "[]" in ended.stdout
-    assert len(SNIPPETS) == 7
+    assert len(SNIPPETS) == 8

@@ -275,6 +275,9 @@ pipeline.run({stranger.name}(api_url={stranger.url!r}, **{stranger.given!r}))
     there = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
     ended = subprocess.run([sys.executable, "-c", script], env=there, capture_output=True, timeout=120, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()[-2000:]
+    if (pipeline := stranger.pipeline()).has_pending_data:  # as docs/sources.md says
+        pipeline.drop()
+        pipeline.sync_destination()
     stranger.run()
     stranger.world.advance(seconds=600)
     stranger.run()
