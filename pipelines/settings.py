@@ -194,20 +194,20 @@ def known_sources(names: Iterable[str]) -> None:
 
 def landed_tables() -> dict[str, "tuple[Table, ...]"]:
     """What every source lands, configured or not: models are built over all of them."""
-    from sources.bluesky import tables as bluesky_tables
-    from sources.github import tables as github_tables
-    from sources.gitlab import tables as gitlab_tables
-
-    return {"github": github_tables.TABLES, "gitlab": gitlab_tables.TABLES, "bluesky": bluesky_tables.TABLES}
+    return {name: told.TABLES for name, told in _told_tables().items()}
 
 
 def landed_fills() -> "dict[str, Fills]":
     """What the walks of every source fill."""
+    return {name: told.FILLS for name, told in _told_tables().items()}
+
+
+def _told_tables() -> dict[str, Any]:
     from sources.bluesky import tables as bluesky_tables
     from sources.github import tables as github_tables
     from sources.gitlab import tables as gitlab_tables
 
-    return {"github": github_tables.FILLS, "gitlab": gitlab_tables.FILLS, "bluesky": bluesky_tables.FILLS}
+    return {"github": github_tables, "gitlab": gitlab_tables, "bluesky": bluesky_tables}
 
 
 def usual_token(

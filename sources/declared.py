@@ -26,7 +26,7 @@ def settings(shape: type[T], name: str, **given: object) -> T:
     """What the caller gave, else what dlt's providers hold as `sources.<name>.<key>`, and nowhere else: dlt's own
     injection also takes bare `TOKEN` and `API_URL` from the environment, and somebody's would be sent our token."""
     found = {key: value for key, value in given.items() if value is not None}
-    for key in {each.name: each for each in dataclasses.fields(shape)}.keys() - found.keys():  # type: ignore[arg-type]
+    for key in {each.name for each in dataclasses.fields(shape)} - found.keys():  # type: ignore[arg-type]
         if (value := dlt.config.get(f"sources.{name}.{key}")) is not None:
             found[key] = value
     try:

@@ -36,10 +36,11 @@ from dlt.extract.items import DataItemWithMeta, TableNameMeta
 from dlt.extract.items_transform import BaseItemTransform, ItemTransform
 from dlt.extract.resource import DltResource
 
+from sources.core.cursor import differs
 from sources.core.http.client import Api, Failure
 from sources.core.reading import Batch, Reading
 from sources.core.scope import Scope, ScopeType, look_up
-from sources.core.surfaces import Fills, believed, forget_lost, made, owners, shape
+from sources.core.surfaces import Fills, believed, forget_lost, made, owners, shape, unmade
 from sources.core.values import COUNT, Json, Row, Table, json_bytes
 from sources.declared import ORDER, QUARANTINE, Owned, declared, hints
 
@@ -103,12 +104,9 @@ class Extraction:
         api = await self._client.__aenter__()
         states = dlt.current.source_state().get("resources", {})
         forget_lost(states, self.fills)
-        there = made(states)
-        self._unmade = {
-            name for name, tables in self.fills.items() if any(there.get(t.name) != shape(t) for t in tables)
-        }
+        self._unmade = {name for name, tables in self.fills.items() if unmade(states, tables)}
         self._reading = Reading(
-            api, _nowhere, believed(states, self.fills), is_new=not there, stops=lambda: self.is_spent
+            api, _nowhere, believed(states, self.fills), is_new=not made(states), stops=lambda: self.is_spent
         )
         self._seen, self._kept, self._rows = {}, set(), 0
         self._until = time.monotonic() + self.max_seconds if self.max_seconds else float("inf")
@@ -146,7 +144,7 @@ class Extraction:
                 if batch.cursor is not None:
                     cursors[batch.surface, batch.scope] = batch.cursor
                 known = self.reading.saved.get(name, {}).get(batch.scope)
-                is_resumable = batch.surface == name and batch.cursor is not None and _differs(batch.cursor, known)
+                is_resumable = batch.surface == name and batch.cursor is not None and differs(batch.cursor, known)
                 if (self.is_spent and is_resumable) or any(len(some) >= TOGETHER for some in rows.values()):
                     yield item()
                     rows, cursors = {}, {}
@@ -174,7 +172,7 @@ class Extraction:
         """An ETag that alone has changed is not kept: else every run would write."""
         for (surface, scope), cursor in told.cursors.items():
             known = self.reading.saved.get(surface, {}).get(scope)
-            if has_rows or told.makes or _differs(cursor, known):
+            if has_rows or told.makes or differs(cursor, known):
                 dlt.current.resource_state(surface).setdefault("scopes", {})[scope] = cursor
 
     def _fresh(self, table: Table, rows: list[Row]) -> list[Row]:
@@ -276,11 +274,6 @@ def _arrow(table: Table, rows: list[Row], nth: int) -> pa.Table:
             arrays.append(pa.array([row.get(name) for row in rows]))
             fields.append(pa.field(name, arrays[-1].type))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
-
-
-def _differs(cursor: Json, known: object) -> bool:
-    """By more than an ETag."""
-    return not isinstance(known, dict) or {**known, "etag": None} != {**cursor, "etag": None}
 
 
 async def _none() -> AsyncIterator[Batch]:

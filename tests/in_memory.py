@@ -86,7 +86,7 @@ class InMemoryLanding:
     tables: tuple[Table, ...]
     warehouse: InMemory
     kept: None = None
-    is_torn: bool = False
+    was_dropped: bool = False
 
     @classmethod
     def open(

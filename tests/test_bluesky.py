@@ -485,7 +485,7 @@ def test_a_label_that_comes_just_when_tables_are_given_another_shape_is_kept(
     post = world.post(MAYA, "public")
     desk.run()
     world.label(post, "spam")
-    monkeypatch.setattr("pipelines.sync.load.landing.shape", lambda table: "another")
+    monkeypatch.setattr("sources.core.surfaces.shape", lambda table: "another")
     desk.run()
     assert desk.sql("SELECT labels FROM bluesky.post_states WHERE uri = ?", post.uri) == [('["spam"]',)]
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,26 +21,26 @@ NOW = pendulum.datetime(2026, 3, 1, 12)
 DLT = "from dlt._workspace.cli._dlt import _main; _main()"  # what the command `dlt` runs
 
 
+def read_once(world: Any, stir: Callable[[Any], None], desk_of: Callable[[], Desk]) -> Desk:
+    stir(world)
+    world.advance(seconds=600)
+    made = desk_of()
+    assert made.run().exit_code == 0
+    return made
+
+
 @pytest.fixture
 def github(tmp_path: Path) -> Desk:
     world = GitHubWorld(NOW)
     world.add_repo("lantern/lantern")
-    stir_github(world)
-    world.advance(seconds=600)
-    made = desk(tmp_path / "data", world)
-    assert made.run().exit_code == 0
-    return made
+    return read_once(world, stir_github, lambda: desk(tmp_path / "data", world))
 
 
 @pytest.fixture
 def gitlab(tmp_path: Path) -> Desk:
     world = GitLabWorld(NOW)
     world.add_project("lantern/console")
-    stir_gitlab(world)
-    world.advance(seconds=600)
-    made = gitlab_desk(tmp_path / "data", world)
-    assert made.run().exit_code == 0
-    return made
+    return read_once(world, stir_gitlab, lambda: gitlab_desk(tmp_path / "data", world))
 
 
 def dlt_says(desk: Desk, pipeline: str, *arguments: str) -> str:

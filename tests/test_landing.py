@@ -103,10 +103,10 @@ def test_what_was_dropped_with_dlt_is_read_again(home: DataDir, dropped: str) ->
     fills = FILLS if dropped == "notes" else {"notes": (NOTES, SAID), "more": (SAID,)}  # then it belongs to nobody
     Landing.open(home, "talk", TABLES, fills).land(piled(notes(1, 2, cursor={"since": 1})))
     landing = Landing.open(home, "talk", TABLES, fills)
-    assert landing.cursors and landing.is_shaped() and not landing.is_torn
+    assert landing.cursors and landing.is_shaped() and not landing.was_dropped
     pipeline_drop(landing.prepare(), resources=[dropped])()
     again = Landing.open(home, "talk", TABLES, fills)
-    assert again.is_torn and not again.is_shaped() and again.cursors.get("notes", {}) == {}
+    assert again.was_dropped and not again.is_shaped() and again.cursors.get("notes", {}) == {}
     again.land(piled())  # a first part of the repair, and a kill
     left = Landing.open(home, "talk", TABLES, fills)
     assert left.is_shaped() and left.cursors.get("notes", {}) == {}

@@ -119,7 +119,7 @@ class Run:
         from pipelines.sync.load.landing import Landing
 
         landing = Landing.open(self.home, source.name, source.tables, source.fills, quick=self.options.quick)
-        if landing.is_torn:  # what was made of the tables that somebody dropped is made anew, too
+        if landing.was_dropped:  # what was made of the tables that somebody dropped is made anew, too
             self.ledger.learn("settings", "")
         self.landings[source.name] = landing
         return landing

@@ -24,7 +24,7 @@ from sources.bluesky.tables import FILLS, TABLES
 from sources.bluesky.told import Told
 from sources.bluesky.trail import FeedCursor, Plan, load
 from sources.core.config import ConfigError, check_address
-from sources.core.cursor import BadCursor
+from sources.core.cursor import BadCursor, differs
 from sources.core.http.client import Failure, TooLarge
 from sources.core.reading import Batch, Reading, Unread, side_by_side
 from sources.core.surfaces import Fills
@@ -221,8 +221,7 @@ def standing(reading: Reading, account: Account, trail: FeedCursor, status: str)
     if cursor == saved:
         return
     account.saved = cursor
-    is_news = {**cursor, "etag": None} != {**saved, "etag": None}
-    rows = {"actors": [account.row(status, trail.watermark, reading.api.now)]} if is_news else {}
+    rows = {"actors": [account.row(status, trail.watermark, reading.api.now)]} if differs(cursor, saved) else {}
     yield Batch("posts", account.did, rows, cursor)
 
 

@@ -18,10 +18,11 @@ from datetime import timedelta
 
 from pendulum import DateTime
 
+from sources.core.config import ConfigError
 from sources.core.paging import Ask, Identified, Page, Sight, Window, beginning, walk
 from sources.core.values import Json, Unreadable, instant, maybe, text
 
-__all__ = ["SKEW", "BadCursor", "Changes", "Cursor", "follow", "load"]
+__all__ = ["SKEW", "BadCursor", "Changes", "Cursor", "differs", "follow", "load", "start_of"]
 
 CONFIRMATIONS = 3
 SKEW = timedelta(minutes=1)  # by which servers behind one address may differ; less than what the overlap reads again
@@ -79,6 +80,19 @@ def load(saved: object, *, now: DateTime, floor: DateTime | None) -> Cursor:
     if latest > now + SKEW:  # what is said until then would be older than what is asked for
         raise BadCursor(f"it lies in the future: {latest}")
     return Cursor(since, newest, window, etag, saved.get("complete") is True)
+
+
+def start_of(where: str, since: str) -> DateTime | None:
+    """The configured `since`, a date or an instant; None: from the beginning."""
+    try:
+        return instant(since if "T" in since else f"{since}T00:00:00Z") if since else None
+    except Unreadable:
+        raise ConfigError(f"{where} since: {since!r} is not a date like 2025-01-31") from None
+
+
+def differs(cursor: Json, known: object) -> bool:
+    """By more than an ETag, which alone is worth no package."""
+    return not isinstance(known, dict) or {**cursor, "etag": None} != {**known, "etag": None}
 
 
 async def follow(

@@ -13,7 +13,7 @@ from typing import Any
 
 from sources.core.values import Table, fingerprint
 
-__all__ = ["Fills", "believed", "forget_lost", "lost", "made", "owners", "shape"]
+__all__ = ["Fills", "believed", "forget_lost", "lost", "made", "owners", "shape", "unmade"]
 
 Fills = Mapping[str, tuple[Table, ...]]  # surface → the tables that its walk fills, its own first
 States = Mapping[str, Mapping[str, Any]]  # resource → what dlt keeps of it
@@ -35,6 +35,12 @@ def shape(table: Table) -> str:
 def made(states: States) -> dict[str, str]:
     """table → its shape, of those that are known to be there."""
     return {name: told for state in states.values() for name, told in dict(state.get("tables", {})).items()}
+
+
+def unmade(states: States, tables: Iterable[Table]) -> list[Table]:
+    """Those that are not there as they are declared now."""
+    there = made(states)
+    return [table for table in tables if there.get(table.name) != shape(table)]
 
 
 def lost(states: States, fills: Fills) -> set[str]:

@@ -17,14 +17,14 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources.core.config import ConfigError, Secret, check_address, check_token
-from sources.core.cursor import Changes, follow
+from sources.core.cursor import Changes, follow, start_of
 from sources.core.http.client import Failure
 from sources.core.paging import Ask
 from sources.core.reading import Batch, Reading, Unread, side_by_side
 from sources.core.scope import Scope, identify_by, look_up
 from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
-from sources.core.values import Json, Row, Table, Unreadable, fingerprint, instant
+from sources.core.values import Json, Row, Table, fingerprint, instant
 from sources.github import rows
 from sources.github.gone import settle
 from sources.github.pull_requests import SETTLE, owed_reviews, pull_batches, pull_requests
@@ -69,10 +69,7 @@ class GithubConfig:
     @property
     def floor(self) -> DateTime | None:
         """The configured start. An epoch `since` would return an empty list: before 1971 means from the beginning."""
-        try:
-            start = instant(self.since if "T" in self.since else f"{self.since}T00:00:00Z") if self.since else None
-        except Unreadable:
-            raise ConfigError(f"[sources.github] since: {self.since!r} is not a date like 2025-01-31") from None
+        start = start_of("[sources.github]", self.since)
         return start if start and start.year > 1970 else None
 
     @property

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sources.core.cursor import follow
+from sources.core.cursor import Cursor, follow
 from sources.core.http.client import Failure
 from sources.core.paging import Ask, Page, Window
 from sources.core.reading import Batch, not_understood
@@ -90,10 +90,13 @@ async def _along(place: Scope, name: str, surface: str, config: GitlabConfig) ->
     reading, scope = place.reading, f"{place.scope}/{surface}"
     owed = _owed(reading.raw_cursor(name, scope))
     start = reading.cursor(name, scope, now=place.now, floor=config.floor)
-    cursor = start.json()
+
+    def batch(found: dict[str, list[Row]], cursor: Cursor) -> Batch:
+        return Batch(name, scope, found, {**cursor.json(), "owed": {n: each.json() for n, each in owed.items()}})
+
     if owed:
         found, owed = await _read(place, name, surface, owed.values(), config)
-        yield Batch(name, scope, found, {**cursor, "owed": {n: each.json() for n, each in owed.items()}})
+        yield batch(found, start)
     ask = once(place, surface, asks_for(place, surface))
     sight = identify_by(rows.listed_version)
     async for changes in follow(ask, sight, start, overlap=config.overlap, floor=config.floor):
@@ -101,8 +104,7 @@ async def _along(place: Scope, name: str, surface: str, config: GitlabConfig) ->
         news = {n: replace(each, shown=owed[n].shown if n in owed else None) for n, each in told.items()}
         found, again = await _read(place, name, surface, news.values(), config)
         owed = {n: each for n, each in owed.items() if n not in news} | again
-        cursor = changes.cursor.json()
-        yield Batch(name, scope, found, {**cursor, "owed": {n: each.json() for n, each in owed.items()}})
+        yield batch(found, changes.cursor)
 
 
 async def _read(

@@ -10,13 +10,13 @@ from datetime import timedelta
 from pendulum import DateTime
 
 from sources.core.config import ConfigError, Secret, check_address, check_token
-from sources.core.cursor import follow
+from sources.core.cursor import follow, start_of
 from sources.core.http.client import Failure, TooLarge
 from sources.core.paging import Ask
 from sources.core.reading import Batch, Payload
 from sources.core.scope import Scope, identify_by
 from sources.core.unread import Unread
-from sources.core.values import Json, Row, Unreadable, fingerprint, instant, json_record
+from sources.core.values import Json, Row, fingerprint, json_record
 from sources.gitlab import rows
 
 __all__ = ["KINDS", "GitlabConfig", "again", "asks_for", "listed", "listed_rows", "payloads"]
@@ -54,10 +54,7 @@ class GitlabConfig:
 
     @property
     def floor(self) -> DateTime | None:
-        try:
-            return instant(self.since if "T" in self.since else f"{self.since}T00:00:00Z") if self.since else None
-        except Unreadable:
-            raise ConfigError(f"[sources.gitlab] since: {self.since!r} is not a date like 2025-01-31") from None
+        return start_of("[sources.gitlab]", self.since)
 
     @property
     def overlap(self) -> timedelta:

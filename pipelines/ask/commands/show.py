@@ -138,7 +138,6 @@ def _page(row: Row, known: Names, body: str, talk: list[Discussion], system: int
     name = reference({**row, "parent_number": row["number"]}, known)
 
     def shown(console: "Console") -> None:
-
         page.title(console, f"{one} {name}: {row['title']}")
         page.facts(console, page.parent_facts(row))
         console.print("\nDescription:")

@@ -26,7 +26,7 @@ import pyarrow as pa
 from pipelines.sync.load.memory import give_back, keep_little
 from pipelines.sync.load.pile import Pile
 from pipelines.warehouse.data_dir import QUICKLY, DataDir, LandingError, set_aside
-from sources.core.surfaces import Fills, believed, forget_lost, made, shape
+from sources.core.surfaces import Fills, believed, forget_lost, made, unmade
 from sources.core.values import Json, Table
 
 __all__ = ["Landing", "Package"]
@@ -94,13 +94,10 @@ class Landing:
     def is_shaped(self) -> bool:
         """Whether the warehouse has all tables as they are declared now."""
         told = self.home.destination.is_shaped(self.home, self.source, self.tables)
-        if told is not None:
-            return told
-        there = made(self._resources())
-        return all(there.get(table.name) == shape(table) for table in self.tables)
+        return not unmade(self._resources(), self.tables) if told is None else told
 
     @property
-    def is_torn(self) -> bool:
+    def was_dropped(self) -> bool:
         """Somebody has dropped some of the tables."""
         if self.kept is not None:
             return False
@@ -126,8 +123,7 @@ class Landing:
         """One package: all that is on the pile. Its rows are gone from there: the loading has the room to itself."""
         cursors, rows = pile.cursors, {table.name: rows for table, rows in pile.take()}
         pipeline = self.prepare()
-        there = made(self._resources())
-        changed = [t for t in self.tables if self.kept is not None or there.get(t.name) != shape(t)]
+        changed = unmade(self._resources(), self.tables) if self.kept is None else self.tables
         with self.home.destination.landing(self.home, self.source, changed):
             if self.kept is None:
                 with pipeline.managed_state() as state:

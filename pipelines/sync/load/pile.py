@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from sources.core.cursor import differs
 from sources.core.reading import Batch
 from sources.core.values import Json, Row, Table
 
@@ -48,7 +49,7 @@ class Pile:
     def is_news(self, saved: Mapping[str, Mapping[str, object]]) -> bool:
         """Rows, or cursors that differ by more than an ETag."""
         return self.size > 0 or any(
-            _differs(cursor, saved.get(surface, {}).get(scope))
+            differs(cursor, saved.get(surface, {}).get(scope))
             for surface, scopes in self.cursors.items()
             for scope, cursor in scopes.items()
         )
@@ -82,7 +83,3 @@ def _unique(table: Table, rows: pa.Table) -> pa.Table:
     """As `Table.unique`, over all parts. Arrow's engine for it is 20 MB, so it is asked only where it may be needed."""
     numbered = rows.select(list(table.key)).append_column("nth", pa.array(range(len(rows)), pa.int64()))
     return rows.take(numbered.group_by(list(table.key), use_threads=False).aggregate([("nth", "max")])["nth_max"])
-
-
-def _differs(cursor: Json, known: object) -> bool:
-    return not isinstance(known, dict) or {**cursor, "etag": None} != {**known, "etag": None}

@@ -13,7 +13,7 @@ do, and keeps what a run keeps:
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,6 @@ __all__ = ["earshot"]
 class WarehouseClient(DuckDbClient):
     """Its SQL client alone is a reader's; whoever enters the client itself is about to write."""
 
-    is_locked = False
-
     def __init__(self, schema: Any, config: Any, capabilities: Any) -> None:
         super().__init__(schema, config, capabilities)
         self.file = Path(config.credentials.database)
@@ -40,7 +38,7 @@ class WarehouseClient(DuckDbClient):
 
     def __enter__(self) -> "WarehouseClient":
         with ExitStack() as entered:
-            entered.enter_context(nullcontext() if self.is_locked else locked(self.file.parent))
+            entered.enter_context(locked(self.file.parent))
             readers, self.sql_client.credentials = self.sql_client.credentials, self.config.credentials
             entered.callback(setattr, self.sql_client, "credentials", readers)
             super().__enter__()
@@ -53,7 +51,9 @@ class WarehouseClient(DuckDbClient):
 
 
 class earshot(duckdb):
-    """`path`: the data directory; else it is the one that the active pipeline lies in."""
+    """`path`: the data directory; else it is the one that the active pipeline lies in. `is_locked`: by a run,
+    which only writes.
+    """
 
     def __init__(
         self, path: str | None = None, *, is_locked: bool = False, destination_name: str | None = None,
@@ -65,12 +65,7 @@ class earshot(duckdb):
 
     @property
     def client_class(self) -> Any:
-        return WarehouseClient
-
-    def client(self, schema: Any, initial_config: Any = None) -> Any:
-        made = super().client(schema, initial_config)
-        made.is_locked = self.is_locked
-        return made
+        return DuckDbClient if self.is_locked else WarehouseClient
 
     def configuration(self, initial_config: Any, accept_partial: bool = False) -> Any:
         """What it can do is asked twenty times a landing, and looked up in the environment each time: 40 ms."""
