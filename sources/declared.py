@@ -2,20 +2,23 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 import dlt
+import pyarrow as pa
 from dlt.common.configuration.exceptions import ConfigurationValueError
 from dlt.extract.resource import DltResource
+from pendulum import DateTime
 
 from sources.core.config import ConfigError, section
-from sources.core.values import INSTANT, TEXT, Table
+from sources.core.unread import Quarantined
+from sources.core.values import COUNT, INSTANT, ORDER, TEXT, Row, Table, json_bytes
 
-__all__ = ["ORDER", "QUARANTINE", "Owned", "declared", "hints", "needs", "settings"]
+__all__ = ["QUARANTINE", "Owned", "arrow", "declared", "hints", "needs", "quarantine_row", "settings"]
 
 T = TypeVar("T")
 
-ORDER = "read_order"  # of rows with one key in one package, the last is right
 TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp", "double": "double"}
 QUARANTINE = Table("quarantine", ("key",), {
     "key": TEXT, "scope": TEXT, "surface": TEXT, "reason": TEXT, "raw": TEXT, "parent_key": TEXT, "met_at": INSTANT,
@@ -53,33 +56,60 @@ class Owned(DltResource):
 
 
 def declared(
-    made: DltResource, tables: Sequence[Table], owners: Mapping[str, str], *, ordered: bool = True
+    made: DltResource, tables: Sequence[Table], owners: Mapping[str, str], *, is_runs: bool = False
 ) -> DltResource:
-    """The resource with all that dlt must know of its tables; the first has its name."""
-    for table in tables[1:]:  # before its own: a variant begins as a copy of the resource's own hints, columns and all
-        made.apply_hints(
-            table_name=table.name, create_table_variant=True,
-            additional_table_hints={"x-owner": owners[table.name]}, **hints(table, ordered=ordered),
-        )  # fmt: skip
-    made.apply_hints(table_name=tables[0].name, **hints(tables[0], ordered=ordered))
+    """The resource with all that dlt must know of the tables that it writes to."""
+    its_own = {table.name: table for table in tables}.get(made.name)
+    for table in tables:  # before its own: a variant begins as a copy of the resource's own hints, columns and all
+        if table is not its_own:
+            owner, told = {"x-owner": owners[table.name]}, hints(table, is_runs=is_runs)
+            made.apply_hints(table_name=table.name, create_table_variant=True, additional_table_hints=owner, **told)
+    if its_own:
+        made.apply_hints(table_name=its_own.name, **hints(its_own, is_runs=is_runs))
     return made
 
 
-def hints(table: Table, *, ordered: bool = True) -> dict[str, Any]:
-    """`ordered`: its rows come as they are read, one key perhaps twice, and perhaps nobody throws a half-loaded package
-    away. dlt goes on with that one, and stages a file again that was staged just before the kill: insert-only would
-    keep both.
+def hints(table: Table, *, is_runs: bool = False) -> dict[str, Any]:
+    """One key may come twice, as it is read. Only a run throws half-loaded packages away. Elsewhere dlt goes on with
+    one, and stages a file again that was staged just before the kill: insert-only would keep both.
     """
-    is_new = table.keeps == "versions" and not ordered
+    is_new = table.keeps == "versions" and is_runs
     strategy = {"disposition": "merge", "strategy": "insert-only" if is_new else "delete-insert"}
-    order = {ORDER: {"data_type": "bigint", "nullable": True, "dedup_sort": "desc"}}
-    order = order if ordered and table.keeps == "rows" else {}
+    order = {ORDER: {"data_type": "bigint", "nullable": True, "dedup_sort": "desc"}} if table.keeps == "rows" else {}
     found: dict[str, Any] = {
-        "primary_key": table.key, "write_disposition": strategy, "columns": {**columns(table), **order},
-    }  # fmt: skip
+        "primary_key": table.key,
+        "write_disposition": strategy,
+        "columns": {**columns(table), **order},
+    }
     if table.children:
         found["nested_hints"] = _nested(table)
     return found
+
+
+def arrow(table: Table, rows: Sequence[Row], nth: int) -> pa.Table:
+    """As it is declared; and what somebody's `add_map` has put beside it."""
+    arrays = [pa.array([row.get(name) for row in rows], kind) for name, kind in table.columns.items()]
+    fields = list(table.schema)
+    if table.keeps == "rows":
+        arrays.append(pa.array([nth] * len(rows), COUNT))
+        fields.append(pa.field(ORDER, COUNT))
+    for name in dict.fromkeys(chain.from_iterable(rows)):
+        if name not in table.columns:
+            arrays.append(pa.array([row.get(name) for row in rows]))
+            fields.append(pa.field(name, arrays[-1].type))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def quarantine_row(record: Quarantined, met_at: DateTime) -> Row:
+    return {
+        "key": record.key,
+        "scope": record.scope,
+        "surface": record.surface,
+        "reason": record.reason,
+        "raw": json_bytes(record.raw).decode(),
+        "parent_key": record.parent_key,
+        "met_at": met_at,
+    }
 
 
 def columns(table: Table) -> dict[str, Any]:

@@ -14,18 +14,18 @@ Only what the AppView shows is landed, in the shape of a feed item: a record tha
 
 import ipaddress
 import math
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from pendulum import DateTime
 
-from sources.bluesky.accounts import AT_ONCE, XRPC, Account, shaped
+from sources.bluesky.accounts import XRPC, Account, shaped
 from sources.bluesky.recheck import as_item, gone, shown
 from sources.bluesky.rows import POST, REPOST
 from sources.core.http.client import Api, Failure
-from sources.core.reading import Batch, Reading, side_by_side
+from sources.core.reading import Batch, Reading, Walk
 from sources.core.values import Json, Row, Unreadable, instant, maybe
 
 __all__ = ["compare", "paired", "tid"]
@@ -35,14 +35,14 @@ MOST_PAGES = 10_000
 Record = dict[str, Any]
 
 
-async def compare(reading: Reading, accounts: Mapping[str, Account], suspects: Iterable[Row], directory: str) -> None:
+def compare(
+    reading: Reading, accounts: Mapping[str, Account], suspects: Iterable[Row], directory: str
+) -> Iterator[Walk]:
     """Of each account whose own records are due, all that it holds."""
-    due = ((accounts.get(str(suspect["scope"])), suspect) for suspect in suspects if suspect["is_deep"])
-    jobs = (
-        reading.surface("records", account.did, deep(reading, account, suspect, directory))
-        for account, suspect in due if account
-    )  # fmt: skip
-    await side_by_side(jobs, AT_ONCE)
+    for suspect in suspects:
+        account = accounts.get(str(suspect["scope"]))
+        if account and suspect["is_deep"]:
+            yield Walk("records", account.did, deep(reading, account, suspect, directory))
 
 
 async def deep(reading: Reading, account: Account, suspect: Row, directory: str) -> AsyncIterator[Batch]:

@@ -11,15 +11,18 @@ from typing import Any
 import dlt
 from dlt.extract.source import DltSource
 
-from sources.bluesky.accounts import Account, resolve
+from sources.bluesky.accounts import Account
 from sources.bluesky.source import Bluesky, BlueskyConfig, feed
 from sources.bluesky.tables import FILLS
 from sources.core.http.client import connect
-from sources.core.reading import Batch
+from sources.core.reading import Batch, Walk
 from sources.declared import needs, settings
-from sources.pipes import Extraction, shared, surface
+from sources.extraction import Extraction, without_rechecks
+from sources.pipes import rest, stoppable, together
 
-__all__ = ["bluesky"]
+__all__ = ["bluesky", "declared"]
+
+TOGETHER = 40  # feeds: an item each would take dlt longer than they are read in
 
 
 def bluesky(
@@ -44,24 +47,30 @@ def bluesky(
         initial_lookback_hours=initial_lookback_hours, overlap_hours=overlap_hours, posts_per_page=posts_per_page,
         max_pages_per_actor=max_pages_per_actor,
     )  # fmt: skip
-    needs("bluesky", "actors", Bluesky(config).scopes())
-    return _bluesky(config, max_rows, max_seconds)
+    service, fills = Bluesky(config), without_rechecks(FILLS)
+    needs("bluesky", "actors", service.scopes())
+    extraction = Extraction(lambda: connect(config.api_url, {}), fills, max_rows, max_seconds, at_once=service.at_once)
+    return declared(service, extraction)
 
 
 @dlt.source(name="bluesky")
-def _bluesky(config: BlueskyConfig, max_rows: int | None, max_seconds: float | None) -> Any:
-    extraction = Extraction(lambda: connect(config.api_url, {}), FILLS, max_rows, max_seconds)
+def declared(service: Bluesky, extraction: Extraction) -> Any:
+    """Its resources, in order."""
 
     @dlt.resource(name="accounts", selected=False)
-    async def accounts() -> AsyncIterator[Account]:
+    @stoppable
+    async def accounts() -> AsyncIterator[list[Walk]]:
         reading = await extraction.open()
-        for account in await resolve(reading, Bluesky(config).scopes()):
-            yield account
+        polled = [each for each in await service.found(reading) if (each.did, "posts") not in reading.ended]
+        for n in range(0, len(polled), TOGETHER):
+            if extraction.is_spent:
+                return
+            yield [Walk("posts", account.did, _batches(account)) for account in polled[n : n + TOGETHER]]
 
-    async def walk(account: Account) -> AsyncIterator[Batch]:
+    async def _batches(account: Account) -> AsyncIterator[Batch]:
         for batch in account.names_known():
             yield batch
-        async for batch in feed(extraction.reading, account, config):
+        async for batch in feed(extraction.reading, account, service.config):
             yield batch
 
-    return [accounts, surface(extraction, accounts, "posts", walk), *shared(extraction)]
+    return [accounts, together(extraction, accounts, "posts"), *rest(extraction)]

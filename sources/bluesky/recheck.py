@@ -7,18 +7,18 @@ deleted only if its author is there afterwards, and it is left out again. What w
 is no longer marked. What is older, and reposts that were taken back: deep.py
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
 from pendulum import DateTime
 
-from sources.bluesky.accounts import AT_ONCE, MOST_LISTED, XRPC, Account, profiles, shaped
+from sources.bluesky.accounts import MOST_LISTED, XRPC, Account, profiles, shaped
 from sources.bluesky.rows import feed_item, standing
 from sources.core.http.client import Failure
-from sources.core.reading import Batch, Reading, Unread, side_by_side
+from sources.core.reading import Batch, Reading, Unread, Walk
 from sources.core.values import Json, Row, json_record
 
-__all__ = ["LOOKED_AT", "SUSPECTS", "as_item", "gone", "retry", "settle", "shown"]
+__all__ = ["LOOKED_AT", "SUSPECTS", "as_item", "gone", "rechecks", "retries", "shown"]
 
 LOOKED_AT = 30  # days; older posts are compared by the deep sweep only
 
@@ -61,19 +61,19 @@ GROUP BY s.scope, r.scope
 """
 
 
-async def settle(reading: Reading, accounts: Mapping[str, Account], suspects: Iterable[Row]) -> None:
-    jobs = (
-        reading.surface("rechecks", account.did, recheck(reading, account, suspect))
-        for suspect in suspects if suspect["posts"] and (account := accounts.get(str(suspect["scope"])))
-    )  # fmt: skip
-    await side_by_side(jobs, AT_ONCE)
+def rechecks(reading: Reading, accounts: Mapping[str, Account], suspects: Iterable[Row]) -> Iterator[Walk]:
+    """Of each account that was walked, the posts of its last weeks."""
+    for suspect in suspects:
+        account = accounts.get(str(suspect["scope"]))
+        if account and suspect["posts"]:
+            yield Walk("rechecks", account.did, recheck(reading, account, suspect))
 
 
-async def retry(reading: Reading, accounts: Mapping[str, Account], due: Iterable[Unread]) -> None:
+def retries(reading: Reading, accounts: Mapping[str, Account], due: Iterable[Unread]) -> Iterator[Walk]:
     """A post that could not be read, asked for again by its uri."""
-    known = ((accounts.get(record.scope), record) for record in due)
-    jobs = [reading.surface("rechecks", a.did, again(reading, a, record)) for a, record in known if a]
-    await side_by_side(jobs, AT_ONCE)
+    for record in due:
+        if account := accounts.get(record.scope):
+            yield Walk("rechecks", account.did, again(reading, account, record))
 
 
 async def again(reading: Reading, account: Account, record: Unread) -> AsyncIterator[Batch]:

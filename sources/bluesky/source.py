@@ -9,7 +9,7 @@ Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions p
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -19,14 +19,14 @@ from sources.bluesky.accounts import AT_ONCE, Account, names_in, profiles, resol
 from sources.bluesky.deep import compare
 from sources.bluesky.embeds import inner
 from sources.bluesky.feed import Page, page_of, walk
-from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, retry, settle
+from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, rechecks, retries
 from sources.bluesky.tables import FILLS, TABLES
 from sources.bluesky.told import Told
 from sources.bluesky.trail import FeedCursor, Plan, load
 from sources.core.config import ConfigError, check_address
 from sources.core.cursor import BadCursor, differs
 from sources.core.http.client import Failure, TooLarge
-from sources.core.reading import Batch, Reading, Unread, side_by_side
+from sources.core.reading import Batch, Reading, Unread, Walk
 from sources.core.surfaces import Fills
 from sources.core.values import Json, Row, Table, fingerprint
 
@@ -75,7 +75,10 @@ class Bluesky:
     suspects: str = SUSPECTS
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: {"posts": frozenset({"posts"})})
     surfaces: frozenset[str] = frozenset({"posts"})
-    _read: dict[str, Account] = field(default_factory=dict)
+    at_once: int = AT_ONCE
+    accounts: dict[str, Account] = field(default_factory=dict)  # that were found, by DID
+    _polled: list[Account] = field(default_factory=list)
+    _found_for: Reading | None = None
     _names: list[str] | None = None
 
     @property
@@ -97,23 +100,36 @@ class Bluesky:
         """This source, with less to read."""
         return replace(self, config=replace(self.config, actors=names, actors_file=""), _names=None)
 
-    async def read(self, reading: Reading) -> None:
-        accounts = await resolve(reading, self.scopes())
-        self._read = {account.did: account for account in accounts}
-        for account in accounts:
-            for batch in account.names_known():
-                await reading.emit(batch)
+    @property
+    def resources(self) -> tuple[str, ...]:
+        return ("posts",)
+
+    def declared(self, extraction: object) -> object:
+        from sources.bluesky.pipes import declared
+
+        return declared(self, extraction)
+
+    async def found(self, reading: Reading) -> list[Account]:
+        """The accounts to be polled. Who was found before in this reading goes on from what it has landed since."""
+        if self._found_for is reading:
+            for account in self._polled:
+                account.saved = reading.raw_cursor("posts", account.did)
+            return self._polled
+        self._found_for, self._polled = reading, await resolve(reading, self.scopes())
+        self.accounts = {account.did: account for account in self._polled}
         if self.config.probe and not (reading.sweep or reading.full or reading.turn % FORCED_EVERY == 0):
-            accounts = await changed(reading, accounts)
-        feeds = (reading.surface("posts", a.did, feed(reading, a, self.config)) for a in accounts)
-        await side_by_side(feeds, AT_ONCE)
+            self._polled = await changed(reading, self._polled)
+        return self._polled
 
-    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        await settle(reading, self._read, suspects)
-        await compare(reading, self._read, suspects, self.config.directory_url)
+    def beside(self, reading: Reading) -> Iterable[Walk]:
+        return ()
 
-    async def retry(self, reading: Reading, due: list[Unread]) -> None:
-        await retry(reading, self._read, due)
+    def rechecks(self, reading: Reading, suspects: list[Row]) -> Iterator[Walk]:
+        yield from rechecks(reading, self.accounts, suspects)
+        yield from compare(reading, self.accounts, suspects, self.config.directory_url)
+
+    def retries(self, reading: Reading, due: list[Unread]) -> Iterator[Walk]:
+        return retries(reading, self.accounts, due)
 
 
 async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:

@@ -41,4 +41,4 @@ DELETIONS = Table("deletions", ("uri",), {
     "uri": TEXT, "did": TEXT, "parent_key": TEXT, "is_deleted": FLAG, "cause": TEXT, "noticed_at": INSTANT,
 })  # fmt: skip
 TABLES = (ACTORS, POSTS, POST_STATES, LINKS, IMAGES, TAGS, MENTIONS, DELETIONS)
-FILLS: Fills = {"posts": (POSTS, LINKS, IMAGES, TAGS, MENTIONS, POST_STATES, ACTORS)}
+FILLS: Fills = {"posts": (POSTS, LINKS, IMAGES, TAGS, MENTIONS, POST_STATES, ACTORS), "rechecks": (DELETIONS,)}

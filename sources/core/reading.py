@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, TypeVar
 
 from pendulum import DateTime
@@ -22,7 +21,7 @@ from sources.core.unread import Quarantined, Unread, quarantine_key
 from sources.core.values import Json, Row, Unreadable, json_bytes
 
 __all__ = [
-    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Unread", "is_of_one", "not_understood",
+    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Unread", "Walk", "is_of_one", "not_understood",
     "quarantine_key", "side_by_side",
 ]  # fmt: skip
 
@@ -30,7 +29,6 @@ log = logging.getLogger("earshot")
 accounts = logging.getLogger("earshot.accounts")  # a line each where something happened, whatever else is told
 
 V = TypeVar("V")
-NESTED_WEIGHT = 3
 UNREADABLE = (Unreadable, AttributeError, TypeError, KeyError, ValueError)
 
 
@@ -55,17 +53,14 @@ class Batch:
     payloads: list[Payload] = field(default_factory=list)
     replayed: Mapping[str, int] = field(default_factory=dict)  # of these rows, so many come again, to be safe
 
-    @cached_property
-    def size(self) -> int:
-        """What it costs in memory, in plain rows: one nested in another is taken apart as a dict and weighs more."""
-        return sum(map(_nested_size, self.rows.values()))
 
+@dataclass(frozen=True)
+class Walk:
+    """Batches that are still to be read, and by what name it is told if they cannot be; "": they tell it themselves."""
 
-def _nested_size(rows: list[Row]) -> int:
-    if not rows:
-        return 0
-    nested = [name for name, value in rows[0].items() if isinstance(value, list)]
-    return len(rows) + NESTED_WEIGHT * sum(_nested_size(row[name]) for name in nested for row in rows)  # type: ignore[misc, arg-type]
+    surface: str
+    scope: str
+    batches: AsyncIterator[Batch]
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,6 @@ async def _nothing_held(query: str, values: Mapping[str, object]) -> list[Row]:
 @dataclass
 class Reading:
     api: Api
-    emit: Callable[[Batch], Awaitable[None]]
     saved: Mapping[str, Mapping[str, object]]  # surface → scope → cursor, as it was committed
     full: bool = False
     sweep: bool = False
@@ -108,6 +102,8 @@ class Reading:
     safe_backfill_hours: float = 24.0
     completed: int = 0  # surfaces read to their end
     read: set[tuple[str, str]] = field(default_factory=set)  # these: scope, surface
+    ended: set[tuple[str, str]] = field(default_factory=set)  # these and those that failed: not for this reading again
+    moved: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: by this reading itself
     problems: list[Problem] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
     tallies: dict[tuple[str, str], RequestCounts] = field(default_factory=dict)
@@ -134,7 +130,9 @@ class Reading:
         return self.tallies.setdefault((surface, scope), RequestCounts())
 
     def raw_cursor(self, surface: str, scope: str) -> object:
-        return None if self.full else self.saved.get(surface, {}).get(scope)
+        """As it was committed; a full reading goes on from its own alone."""
+        is_forgotten = self.full and (surface, scope) not in self.moved
+        return None if is_forgotten else self.saved.get(surface, {}).get(scope)
 
     def cursor(self, surface: str, scope: str, *, now: DateTime, floor: DateTime | None) -> Cursor:
         """The committed cursor; one that cannot be believed is reset a safe way back (merge keys absorb the replay)."""
@@ -152,12 +150,6 @@ class Reading:
         name = self.names.get(scope, scope)
         log.info("incremental_scan_backfill surface=%s scope=%s until=%s", surface, name, until)
 
-    async def surface(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> bool:
-        """Reads one surface to its end or its failure; False if it failed."""
-        async for batch in self.walked(surface, scope, batches):
-            await self.emit(batch)
-        return (scope, surface) in self.read
-
     async def walked(self, surface: str, scope: str, batches: AsyncIterator[Batch]) -> AsyncIterator[Batch]:
         """The batches of one surface to its end, which is then in `read`, or to its failure, which is recorded."""
         name = self.names.get(scope, scope)
@@ -167,14 +159,14 @@ class Reading:
             async for batch in batches:
                 self._counts(batch, surface, scope)
                 yield batch
-        except Failure as failure:
-            self.fail(scope, surface, failure)
-            return
-        except Unreadable as error:
-            self.fail(scope, surface, not_understood(error))
+        except (Failure, Unreadable) as error:
+            self.fail(scope, surface, error if isinstance(error, Failure) else not_understood(error))
+            self.ended.add((scope, surface))
             return
         self.completed += 1
         self.read.add((scope, surface))
+        if not self.stops():
+            self.ended.add((scope, surface))
         tally = self.tallies.get((surface, scope), RequestCounts())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",

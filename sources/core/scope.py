@@ -1,7 +1,7 @@
 """One place of a service (a repository, a project): how its lists and records are asked, and what they become."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from sources.core.paging import Ask, Identified, Page, Sight, Window, page_of
 from sources.core.reading import Batch, Reading
 from sources.core.values import Json, Row, Unreadable, fingerprint, held_instant, instant, integer
 
-__all__ = ["PER_PAGE", "Scope", "ScopeType", "Shape", "identify_by", "look_up", "noticed"]
+__all__ = ["PER_PAGE", "Found", "Scope", "ScopeType", "Shape", "identify_by", "look_up", "noticed"]
 
 log = logging.getLogger("earshot")
 
@@ -92,6 +92,24 @@ class Scope:
             self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now),
             lambda item: self.parent_of(surface, item),
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Found:
+    """A place as a name led to it, and what is to be landed of itself."""
+
+    name: str
+    place: Scope
+    news: Batch | None
+    has_lists: bool = True  # that are read
+
+    @property
+    def scope(self) -> str:
+        return self.place.scope
+
+    async def batches(self) -> AsyncIterator[Batch]:
+        if self.news:
+            yield self.news
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """What a service must bring to be read by a run; pipelines/ knows nothing else of it."""
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
-from sources.core.reading import Reading
+from sources.core.reading import Reading, Walk
 from sources.core.surfaces import Fills
 from sources.core.unread import Unread
 from sources.core.values import Row, Table
@@ -21,13 +21,27 @@ class Source(Protocol):
     types: Mapping[str, frozenset[str]]  # what can be read alone, as people name it → surfaces
     surfaces: frozenset[str]  # those that are read; all, if nothing else was asked for
 
-    def suspect_values(self, reading: Reading) -> dict[str, object] | None:
-        """What that SQL is to be asked with; None: this reading leaves nothing to suspect."""
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """Those that a run reads."""
+
+    @property
+    def at_once(self) -> int:
+        """So many things by themselves, side by side."""
 
     def scopes(self) -> list[str]: ...
 
-    async def read(self, reading: Reading) -> None: ...
+    def declared(self, extraction: Any) -> Any:
+        """The dlt source."""
 
-    async def retry(self, reading: Reading, due: list[Unread]) -> None: ...
+    def suspect_values(self, reading: Reading) -> dict[str, object] | None:
+        """What that SQL is to be asked with; None: this reading leaves nothing to suspect."""
 
-    async def settle(self, reading: Reading, suspects: list[Row]) -> None: ...
+    def beside(self, reading: Reading) -> Iterable[Walk]:
+        """What is read by itself, and not along a list."""
+
+    def retries(self, reading: Reading, due: list[Unread]) -> Iterable[Walk]:
+        """What could not be read, asked for again by itself."""
+
+    def rechecks(self, reading: Reading, suspects: list[Row]) -> Iterable[Walk]:
+        """What does not add up, read again by itself."""

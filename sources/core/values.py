@@ -6,7 +6,7 @@ it. A record that cannot be parsed raises `Unreadable`; the reader keeps it raw 
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -20,7 +20,7 @@ import pyarrow as pa
 from pendulum import DateTime
 
 __all__ = [
-    "COUNT", "FLAG", "INSTANT", "NUMBER", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
+    "COUNT", "FLAG", "INSTANT", "NUMBER", "ORDER", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
     "event_key", "fingerprint", "flag", "has_passed", "held_instant", "instant", "integer", "json_bytes", "json_record",
     "json_text", "json_value",
     "maybe", "need", "number", "stamp", "text", "version",
@@ -32,6 +32,7 @@ V = TypeVar("V")
 
 TEXT, COUNT, FLAG, INSTANT = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
 NUMBER = pa.float64()
+ORDER = "read_order"  # of landed rows with one key in one package, the last is right
 
 CLOCKS = timedelta(minutes=1)  # by which they are set right all the time
 
@@ -67,13 +68,10 @@ class Table:
         """One key comes once: insert-only does not dedupe within a package. Of equal keys the last wins."""
         return {tuple([row[part] for part in self.key]): row for row in rows}
 
-    def arrow(self, rows: Collection[Row]) -> pa.Table:
-        columns = [pa.array([row[name] for row in rows], kind) for name, kind in self.columns.items()]
-        return pa.Table.from_arrays(columns, schema=self.schema)
-
     def family(self) -> dict[str, "Table"]:
-        """This table and its children's, by the names that they have in the warehouse."""
-        found = {self.name: self}
+        """This table and its children's, as they are in the warehouse."""
+        order = {ORDER: COUNT} if self.keeps == "rows" and self.key else {}  # children have no key
+        found = {self.name: replace(self, columns={**self.columns, **order})}
         for name, child in self.children.items():
             found |= {f"{self.name}__{inner}": table for inner, table in replace(child, name=name).family().items()}
         return found

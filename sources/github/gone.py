@@ -8,17 +8,16 @@ too, it is deleted. The next three runs ask for it all the same, and a list that
 What is back is read as if it were named, with all that hangs on it: no list may ever show what changed meanwhile.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 from sources.core.http.client import Failure
-from sources.core.reading import Batch, side_by_side
+from sources.core.reading import Batch, Walk
 from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row, integer
 from sources.github import rows
 from sources.github.recheck import (
     ABSENT,
-    AT_ONCE,
     LISTS,
     comments,
     ids_in,
@@ -30,14 +29,14 @@ from sources.github.recheck import (
 from sources.github.repository import issue_rows
 from sources.github.targets import HELD, fetch
 
-__all__ = ["settle"]
+__all__ = ["rechecks"]
 
 
-async def settle(repositories: Mapping[str, Scope], suspects: list[Row]) -> None:
-    """Reads every suspect of the repositories that this run could read; the others stay suspect."""
-    found = ((repositories.get(str(suspect["scope"])), suspect) for suspect in suspects)
-    jobs = [repo.reading.surface("rechecks", repo.scope, _read(repo, suspect)) for repo, suspect in found if repo]
-    await side_by_side(jobs, AT_ONCE)
+def rechecks(repositories: Mapping[str, Scope], suspects: list[Row]) -> Iterator[Walk]:
+    """Every suspect of the repositories that this run could read; the others stay suspect."""
+    for suspect in suspects:
+        if repo := repositories.get(str(suspect["scope"])):
+            yield Walk("rechecks", repo.scope, _read(repo, suspect))
 
 
 async def _read(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:

@@ -10,21 +10,21 @@ one resource fills:
 Comment tables keep every version (`id`, `version`). What could not be read lies in `quarantine`, raw.
 """
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import dlt
 from dlt.extract.source import DltSource
 
 from sources.core.http.client import connect
-from sources.core.reading import Batch
+from sources.core.scope import Found
 from sources.declared import needs, settings
+from sources.extraction import Extraction, without_rechecks
 from sources.github.repository import REPOSITORY
 from sources.github.source import LISTS, Github, GithubConfig
 from sources.github.tables import FILLS
-from sources.pipes import Extraction, Found, places, shared, surface
+from sources.pipes import places, rest, surface
 
-__all__ = ["github"]
+__all__ = ["declared", "github"]
 
 
 def github(
@@ -46,27 +46,24 @@ def github(
         GithubConfig, "github", repos=repos, token=token, api_url=api_url, since=since, overlap_seconds=overlap_seconds
     )
     needs("github", "repos", config.repos)
-    return _github(config, max_rows, max_seconds)
+    service, fills = Github(config), without_rechecks(FILLS)
+    return declared(service, Extraction(lambda: connect(config.api_url, service.headers), fills, max_rows, max_seconds))
 
 
 @dlt.source(name="github")
-def _github(config: GithubConfig, max_rows: int | None, max_seconds: float | None) -> Any:
-    service = Github(config)
-    extraction = Extraction(lambda: connect(config.api_url, service.headers), FILLS, max_rows, max_seconds)
-    found = places(extraction, service.scopes(), REPOSITORY, str.lower)
+def declared(service: Github, extraction: Extraction) -> Any:
+    """Its resources, in order."""
+    found = places(extraction, service.scopes(), REPOSITORY, str.lower, service.found)
 
     def listed(name: str) -> Any:
-        def walk(found: Found) -> AsyncIterator[Batch]:
-            return LISTS[name](found.place, config)
-
-        return surface(extraction, found, name, walk)
+        return surface(extraction, found, name, lambda found: LISTS[name](found.place, service.config))
 
     return [
         found,
-        surface(extraction, found, "repositories", Found.batches),
+        surface(extraction, found, "repositories", Found.batches, is_list=False),
         listed("issues"),
         listed("pull_requests"),
         listed("issue_comments"),
         listed("review_comments"),
-        *shared(extraction),
+        *rest(extraction),
     ]

@@ -8,14 +8,14 @@ disagreement, e.g. a comment that was said after the count was read, and deleted
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 
 from pendulum import DateTime
 
 from sources.core.http.client import Failure, TooLarge
 from sources.core.paging import walk
-from sources.core.reading import Batch, Unread, side_by_side
+from sources.core.reading import Batch, Unread, Walk
 from sources.core.scope import Scope, identify_by, noticed
 from sources.core.values import Json, Row, integer, json_record, need
 from sources.github import rows
@@ -24,7 +24,7 @@ from sources.github.repository import comment_rows, issue_rows, review_comment_r
 
 __all__ = [
     "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks",
-    "pull_request", "retry", "review_comments", "reviews",
+    "pull_request", "retries", "review_comments", "reviews",
 ]  # fmt: skip
 
 AT_ONCE = 10
@@ -132,11 +132,12 @@ LEFT JOIN orphaned AS o ON s.task = 'orphans' AND o.scope = s.scope AND o.number
 """
 
 
-async def retry(repositories: Mapping[str, Scope], due: list[Unread]) -> None:
+def retries(repositories: Mapping[str, Scope], due: list[Unread]) -> Iterator[Walk]:
     """Each record that could not be parsed, asked for again by itself."""
-    known = ((repositories.get(record.scope), record) for record in due if record.surface in SINGLE)
-    jobs = [repo.reading.surface("rechecks", repo.scope, _again(repo, record)) for repo, record in known if repo]
-    await side_by_side(jobs, AT_ONCE)
+    for record in due:
+        repo = repositories.get(record.scope)
+        if repo and record.surface in SINGLE:
+            yield Walk("rechecks", repo.scope, _again(repo, record))
 
 
 async def _again(repo: Scope, record: Unread) -> AsyncIterator[Batch]:

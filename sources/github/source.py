@@ -10,7 +10,7 @@ Tables  repositories (id), issues (id; pull requests are issues too), openers, i
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -20,15 +20,15 @@ from sources.core.config import ConfigError, Secret, check_address, check_token
 from sources.core.cursor import Changes, follow, start_of
 from sources.core.http.client import Failure
 from sources.core.paging import Ask
-from sources.core.reading import Batch, Reading, Unread, side_by_side
-from sources.core.scope import Scope, identify_by, look_up
+from sources.core.reading import Batch, Reading, Unread, Walk
+from sources.core.scope import Found, Scope, identify_by, look_up
 from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
 from sources.core.values import Json, Row, Table, fingerprint, instant
 from sources.github import rows
-from sources.github.gone import settle
+from sources.github.gone import rechecks
 from sources.github.pull_requests import SETTLE, owed_reviews, pull_batches, pull_requests
-from sources.github.recheck import SUSPECTS, retry
+from sources.github.recheck import AT_ONCE, SUSPECTS, retries
 from sources.github.reply import GithubAnswers
 from sources.github.repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
 from sources.github.tables import FILLS, TABLES
@@ -36,7 +36,6 @@ from sources.github.targets import HELD, fetch
 
 __all__ = ["Github", "GithubConfig"]
 
-REPOSITORIES_AT_ONCE = 8
 TYPES = {
     "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}), "reviews": frozenset({"pull_requests"}),
     "comments": frozenset({"issue_comments", "review_comments"}), "repositories": frozenset(),
@@ -88,7 +87,9 @@ class Github:
     held: str = HELD
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
     surfaces: frozenset[str] = SURFACES  # those of them that are read
-    _read: dict[str, Scope] = field(default_factory=dict)
+    at_once: int = AT_ONCE
+    places: dict[str, Scope] = field(default_factory=dict)  # that were found, by scope
+    _followed: dict[str, list[int]] = field(default_factory=dict)  # scope → pull requests that alone are read of it
 
     @property
     def headers(self) -> dict[str, str]:
@@ -103,15 +104,38 @@ class Github:
         named = {name.lower(): name for name in self.config.repos}
         return [*named.values(), *(name for name in self.config.pulls if name.lower() not in named)]
 
-    async def read(self, reading: Reading) -> None:
-        await side_by_side((self._repository(reading, name) for name in self.scopes()), REPOSITORIES_AT_ONCE)
+    @property
+    def resources(self) -> tuple[str, ...]:
+        return ("repositories", *self.surfaces)
 
-    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
-        if self.surfaces == SURFACES:  # else what does not add up may be in the lists that were left out
-            await settle(self._read, suspects)
+    def declared(self, extraction: object) -> object:
+        from sources.github.pipes import declared
 
-    async def retry(self, reading: Reading, due: list[Unread]) -> None:
-        await retry(self._read, due)
+        return declared(self, extraction)
+
+    def found(self, found: Found) -> list[Found]:
+        """Its lists are read, unless a few of its pull requests are followed by themselves."""
+        repo = found.place
+        self.places[repo.scope] = repo
+        pulls = {name.lower(): numbers for name, numbers in self.config.pulls.items()}.get(found.name.lower())
+        if pulls is None:
+            repo.reading.whole[repo.scope] = self.config.floor
+            return [found]
+        self._followed[repo.scope] = sorted(set(pulls))
+        return [replace(found, has_lists=False)]
+
+    def beside(self, reading: Reading) -> Iterator[Walk]:
+        """The pull requests that are followed by themselves."""
+        for scope, numbers in self._followed.items():
+            for number in numbers:
+                yield Walk("", scope, self._one_pull(self.places[scope], number))
+
+    def rechecks(self, reading: Reading, suspects: list[Row]) -> Iterator[Walk]:
+        """None, where lists were left out in which may be what does not add up."""
+        return rechecks(self.places, suspects if self.surfaces == SURFACES else [])
+
+    def retries(self, reading: Reading, due: list[Unread]) -> Iterator[Walk]:
+        return retries(self.places, due)
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
         return {"floor": self.config.floor}
@@ -134,24 +158,7 @@ class Github:
     async def fetch(self, place: Scope, target: Target) -> Fetched:
         return await fetch(place, target)
 
-    async def _repository(self, reading: Reading, name: str) -> None:
-        try:
-            repo, news = await look_up(reading, REPOSITORY, name, name.lower())
-        except Failure as failure:
-            reading.fail(name.lower(), "repository", failure)
-            return
-        if news:
-            await reading.emit(news)
-        self._read[repo.scope] = repo
-        pulls = {key.lower(): numbers for key, numbers in self.config.pulls.items()}.get(name.lower())
-        if pulls is not None:
-            await side_by_side((self._one_pull(repo, number) for number in sorted(set(pulls))), REPOSITORIES_AT_ONCE)
-            return
-        reading.whole[repo.scope] = self.config.floor
-        lists = {surface: walk(repo, self.config) for surface, walk in LISTS.items() if surface in self.surfaces}
-        await side_by_side((reading.surface(s, repo.scope, batches) for s, batches in lists.items()), len(LISTS))
-
-    async def _one_pull(self, repo: Scope, number: int) -> None:
+    async def _one_pull(self, repo: Scope, number: int) -> AsyncIterator[Batch]:
         surfaces = {
             "issues": opener(repo, number),
             "pull_requests": pull_request(repo, number),
@@ -160,7 +167,8 @@ class Github:
         }
         for surface, batches in surfaces.items():
             if surface in self.surfaces and ("absent", f"{repo.scope}/{number}") not in repo.reading.sightings:
-                await repo.reading.surface(surface, repo.scope, batches)
+                async for batch in repo.reading.walked(surface, repo.scope, batches):
+                    yield batch
 
 
 async def issues(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:

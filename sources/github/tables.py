@@ -74,4 +74,5 @@ FILLS: Fills = {
     "pull_requests": (PULL_REQUESTS, REVIEWS, LATEST),
     "issue_comments": (ISSUE_COMMENTS, LATEST),
     "review_comments": (REVIEW_COMMENTS, ANCHORS, LATEST),
+    "rechecks": (DELETIONS, THREAD_CHECKS),
 }

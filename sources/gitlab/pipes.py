@@ -21,15 +21,17 @@ from dlt.extract.source import DltSource
 
 from sources.core.http.client import connect
 from sources.core.reading import Batch
+from sources.core.scope import Found
 from sources.declared import needs, settings
+from sources.extraction import Extraction, without_rechecks
 from sources.gitlab.hanging import READ, hanging, once
 from sources.gitlab.lists import GitlabConfig, listed
 from sources.gitlab.source import PROJECT, Gitlab
 from sources.gitlab.tables import FILLS
 from sources.gitlab.threads import DEPENDENTS
-from sources.pipes import Extraction, Found, places, shared, surface
+from sources.pipes import places, rest, surface
 
-__all__ = ["gitlab"]
+__all__ = ["declared", "gitlab"]
 
 
 def gitlab(
@@ -57,14 +59,15 @@ def gitlab(
         fetch_resource_events=fetch_resource_events, fetch_closes_issues=fetch_closes_issues, fetch_diffs=fetch_diffs,
     )  # fmt: skip
     needs("gitlab", "projects", config.projects)
-    return _gitlab(config, max_rows, max_seconds)
+    service, fills = Gitlab(config), without_rechecks(FILLS)
+    return declared(service, Extraction(lambda: connect(config.api_url, service.headers), fills, max_rows, max_seconds))
 
 
 @dlt.source(name="gitlab")
-def _gitlab(config: GitlabConfig, max_rows: int | None, max_seconds: float | None) -> Any:
-    service = Gitlab(config)
-    extraction = Extraction(lambda: connect(config.api_url, service.headers), FILLS, max_rows, max_seconds)
-    found = places(extraction, service.scopes(), PROJECT, str)
+def declared(service: Gitlab, extraction: Extraction) -> Any:
+    """Its resources, in order."""
+    config = service.config
+    found = places(extraction, service.scopes(), PROJECT, str, service.found)
 
     def list_of(name: str) -> Any:
         def walk(found: Found) -> AsyncIterator[Batch]:
@@ -77,11 +80,11 @@ def _gitlab(config: GitlabConfig, max_rows: int | None, max_seconds: float | Non
 
     return [
         found,
-        surface(extraction, found, "projects", Found.batches),
+        surface(extraction, found, "projects", Found.batches, is_list=False),
         list_of("merge_requests"),
         list_of("issues"),
         *(hanging_on(name) for name, kind in READ.items() if is_wanted(kind, config)),
-        *shared(extraction),
+        *rest(extraction),
     ]
 
 

@@ -1,4 +1,4 @@
-"""What of GitLab is due, and how it is settled: threads and the rest, who is missing, who is back.
+"""What of GitLab is due, and how it is read again: threads and the rest, who is missing, who is back.
 
 The death of a merge request or issue takes two runs. One that answers 404 while its project is readable is *missing*:
 permissions flap, replicas lag behind the list that showed it. It is kept as it was and asked for by the next run; only
@@ -7,10 +7,10 @@ it back: a row seen later than its mark voids the mark. What is back is read as 
 it, because no list may ever show what changed meanwhile.
 """
 
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 from sources.core.http.client import Failure
-from sources.core.reading import Batch, side_by_side
+from sources.core.reading import Batch, Walk
 from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row
@@ -18,7 +18,7 @@ from sources.gitlab.lists import GitlabConfig
 from sources.gitlab.targets import HELD, fetch
 from sources.gitlab.threads import DEPENDENTS, NO_TOKEN, PATHS, Dependent, Due, due_of, reviewers
 
-__all__ = ["DUE", "settle"]
+__all__ = ["DUE", "rechecks"]
 
 SIGNS, TARGETS = {"merge_request": "!", "issue": "#"}, {"merge_request": "mr", "issue": "issue"}
 
@@ -73,37 +73,30 @@ WHERE was IS NOT NULL OR is_missing OR threads_due OR events_due OR closes_due O
 """
 
 
-async def settle(places: Mapping[str, Scope], suspects: list[Row], config: GitlabConfig) -> None:
+def rechecks(places: Mapping[str, Scope], suspects: list[Row], config: GitlabConfig) -> Iterator[Walk]:
     """Every due dependent of the projects that this run could read, each failing alone."""
     if suspects and not config.token:
         for known in places.values():  # once a project, not once a merge request
             known.reading.fail(known.scope, "threads", NO_TOKEN)
         return
-    await side_by_side(_jobs(places, suspects, config), config.dependent_concurrency)
-
-
-def _jobs(
-    places: Mapping[str, Scope], suspects: list[Row], config: GitlabConfig
-) -> Iterator[Coroutine[object, object, bool]]:
     for suspect in suspects:
         place = places.get(str(suspect["scope"]))
         if place is None:
             continue
         due = due_of(place, suspect, config)
         if suspect["is_missing"] or suspect["was"]:
-            yield _surface(due, "presence", presence(due, suspect["was"], config))
+            yield _walk(due, "presence", presence(due, suspect["was"], config))
             continue
         for name, (_, read) in DEPENDENTS.items():
             if suspect[f"{name}_due"]:
-                yield _surface(due, name, _one(due, read, config))
+                yield _walk(due, name, _one(due, read, config))
         if config.verify_reviewers and due.parent.kind == "merge_request" and suspect["threads_due"]:
-            yield _surface(due, "reviewers", _one(due, reviewers, config))
+            yield _walk(due, "reviewers", _one(due, reviewers, config))
 
 
-def _surface(due: Due, name: str, batches: AsyncIterator[Batch]) -> Coroutine[object, object, bool]:
+def _walk(due: Due, name: str, batches: AsyncIterator[Batch]) -> Walk:
     """Its failure is recorded under its own name and leaves everything as it was."""
-    surface = f"{name} of {SIGNS[due.parent.kind]}{due.parent.number}"
-    return due.place.reading.surface(surface, due.place.scope, batches)
+    return Walk(f"{name} of {SIGNS[due.parent.kind]}{due.parent.number}", due.place.scope, batches)
 
 
 async def _one(due: Due, read: Dependent, config: GitlabConfig) -> AsyncIterator[Batch]:

@@ -8,21 +8,21 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from pendulum import DateTime
 
 from sources.core.http.client import Answer, Failure
-from sources.core.reading import Reading, Unread, side_by_side
-from sources.core.scope import Scope, ScopeType, look_up
+from sources.core.reading import Reading, Unread, Walk
+from sources.core.scope import Found, Scope, ScopeType, look_up
 from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
 from sources.core.values import Json, Row, Table, Unreadable
 from sources.gitlab import rows
-from sources.gitlab.lists import KINDS, GitlabConfig, again, listed
-from sources.gitlab.recheck import DUE, settle
+from sources.gitlab.lists import KINDS, GitlabConfig, again
+from sources.gitlab.recheck import DUE, rechecks
 from sources.gitlab.reply import GitlabAnswers
 from sources.gitlab.tables import FILLS, TABLES
 from sources.gitlab.targets import HELD, fetch
@@ -30,7 +30,6 @@ from sources.gitlab.threads import DEPENDENTS
 
 __all__ = ["Gitlab", "GitlabConfig"]
 
-PROJECTS_AT_ONCE = 8
 TYPES = {"issues": frozenset({"issues"}), "mrs": frozenset({"merge_requests"}), "projects": frozenset()}
 
 
@@ -45,7 +44,7 @@ class Gitlab:
     held: str = HELD
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
     surfaces: frozenset[str] = frozenset(KINDS)  # those of them that are read
-    _read: dict[str, Scope] = field(default_factory=dict)
+    places: dict[str, Scope] = field(default_factory=dict)  # that were found, by scope
 
     @property
     def headers(self) -> dict[str, str]:
@@ -62,19 +61,41 @@ class Gitlab:
     def scopes(self) -> list[str]:
         return list(dict.fromkeys(self.config.projects))
 
-    async def read(self, reading: Reading) -> None:
-        await side_by_side((self._project(reading, name) for name in self.scopes()), PROJECTS_AT_ONCE)
+    @property
+    def at_once(self) -> int:
+        return self.config.dependent_concurrency
 
-    async def settle(self, reading: Reading, suspects: list[Row]) -> None:
+    @property
+    def resources(self) -> tuple[str, ...]:
+        """What hangs on merge requests and issues is due by what the warehouse holds of them (recheck.py)."""
+        return ("projects", *self.surfaces)
+
+    def declared(self, extraction: object) -> object:
+        from sources.gitlab.pipes import declared
+
+        return declared(self, extraction)
+
+    def found(self, found: Found) -> list[Found]:
+        place, floor = found.place, self.config.floor
+        self.places[place.scope] = place
+        # a note within the minute after a touch shows under that touch's time
+        place.reading.whole[place.scope] = floor + self.config.overlap if floor else None
+        return [found]
+
+    def beside(self, reading: Reading) -> Iterable[Walk]:
+        return ()
+
+    def rechecks(self, reading: Reading, suspects: list[Row]) -> Iterator[Walk]:
         kinds = {KINDS[surface] for surface in self.surfaces}
-        await settle(self._read, [row for row in suspects if row["kind"] in kinds], self.config)
+        return rechecks(self.places, [row for row in suspects if row["kind"] in kinds], self.config)
 
-    async def retry(self, reading: Reading, due: list[Unread]) -> None:
+    def retries(self, reading: Reading, due: list[Unread]) -> Iterator[Walk]:
         """A merge request or issue that could not be parsed, asked for again by its number. Notes come with all others
         of their thread, which stays due (recheck.py)."""
-        places = ((self._read.get(record.scope), record) for record in due if record.surface in KINDS)
-        jobs = [reading.surface("rechecks", p.scope, again(p, record)) for p, record in places if p]
-        await side_by_side(jobs, self.config.dependent_concurrency)
+        for record in due:
+            place = self.places.get(record.scope)
+            if place and record.surface in KINDS:
+                yield Walk("rechecks", place.scope, again(place, record))
 
     @property
     def default_place(self) -> str:
@@ -95,20 +116,6 @@ class Gitlab:
 
     async def fetch(self, place: Scope, target: Target) -> Fetched:
         return await fetch(place, target, self.config)
-
-    async def _project(self, reading: Reading, name: str) -> None:
-        try:
-            place, news = await look_up(reading, PROJECT, name, name)
-        except Failure as failure:
-            reading.fail(name, "project", failure)
-            return
-        if news:
-            await reading.emit(news)
-        self._read[place.scope] = place
-        floor = self.config.floor  # a note within the minute after a touch shows under that touch's time
-        reading.whole[place.scope] = floor + self.config.overlap if floor else None
-        lists = {surface: listed(place, surface, self.config) for surface in KINDS if surface in self.surfaces}
-        await side_by_side((reading.surface(s, place.scope, batches) for s, batches in lists.items()), len(lists))
 
 
 def _identity(name: str, answer: Answer) -> Row:

@@ -98,4 +98,5 @@ FILLS: Fills = {
     "resource_events": (RESOURCE_EVENTS,),
     "closes_issues": (CLOSES_ISSUES,),
     "diffs": (DIFFS,),
+    "rechecks": (DELETIONS,),
 }
