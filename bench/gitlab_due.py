@@ -47,7 +47,7 @@ def main() -> None:
         for table, columns in ROWS.items():
             rows = f"SELECT {columns}, '1' AS _dlt_load_id FROM range({count}) AS r(n)"
             connection.execute(f"INSERT INTO gitlab.{table} BY NAME {rows}")
-    source, reading = Gitlab(GitlabConfig(projects=["a/b"])), Reading(cast(Any, None), cast(Any, None), {})
+    source, reading = Gitlab(GitlabConfig(projects=["a/b"])), Reading(cast(Any, None), {})
     reading.tally("merge_requests", "7")  # it was read
     took = []
     for _ in range(7):

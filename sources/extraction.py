@@ -108,6 +108,7 @@ class Extraction:
     at_once: int = 10  # of these
     is_runs: bool = False  # a run throws half-loaded packages away, and keeps quarantine itself
     moved: dict[str, dict[str, Json]] = field(default_factory=dict)  # cursors that are to be kept elsewhere
+    handed: int = 0  # rows
     new: dict[str, int] = field(default_factory=dict)  # table → rows, without those that came again to be safe
     found: dict[str, Found | None] = field(default_factory=dict)  # in this reading: name → its place
     _reading: Reading | None = None
@@ -116,6 +117,7 @@ class Extraction:
     _opening: "asyncio.Task[Reading] | None" = None
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _order: Iterator[int] = field(default_factory=itertools.count)
+    _is_cancelled: bool = False
     _rows: int = 0
     _until: float = float("inf")
     _seen: dict[str, set[int]] = field(default_factory=dict)  # of versions, the hashes of those that were handed on
@@ -134,6 +136,8 @@ class Extraction:
         """Its client lives as long as dlt's event loop, which closes it: who of those that share it is the last is told
         by nobody, since a limit ends a resource without a word.
         """
+        if self._is_cancelled:
+            raise Stopped
         self._client = self.connect()
         self._gate = asyncio.Semaphore(self.at_once)
         api = await self._client.__aenter__()
@@ -156,7 +160,8 @@ class Extraction:
         return Reading(api, saved, is_new=is_new)
 
     def cancel(self) -> None:
-        """From another thread: whatever is waited for ends now."""
+        """From another thread: whatever is waited for ends now, and nothing begins."""
+        self._is_cancelled = True
         if self._loop and self._loop.is_running():
             loop = self._loop
             loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
@@ -235,7 +240,7 @@ class Extraction:
         return self.is_spent and is_resumable and not self.reading.sweep
 
     def _handed(self, name: str, item: Item) -> DataItemWithMeta:
-        first = self.fills[name][0].name
+        first = self.tables(name)[0].name
         told = Told(first, item.rows, item.cursors, makes=name in self._unmade)
         self._unmade.discard(name)
         return DataItemWithMeta(told, item.rows.pop(first, []))
@@ -251,6 +256,7 @@ class Extraction:
                 yield DataItemWithMeta(TableNameMeta(table.name), empty)
             found = batch.get(table.name, []) if table is not QUARANTINE else self._quarantined()
             if fresh := self._fresh(table, found):
+                self.handed += len(fresh)
                 yield DataItemWithMeta(TableNameMeta(table.name), self._shaped(table, fresh))
 
     def _commit(self, told: Told, *, has_rows: bool) -> None:

@@ -18,9 +18,8 @@ from dlt.extract.items import DataItemWithMeta
 from dlt.extract.items_transform import BaseItemTransform, ItemTransform
 from dlt.extract.resource import DltResource
 
-from sources.core.http.client import Failure
 from sources.core.reading import Batch, Walk
-from sources.core.scope import Found, ScopeType, look_up
+from sources.core.scope import Found, ScopeType, find
 from sources.declared import Owned, declared, hints
 from sources.extraction import RECHECKS, Extraction, Stopped, Told
 
@@ -81,18 +80,12 @@ def places(
     async def looked_up(name: str) -> AsyncIterator[Found]:
         known, reading = extraction.found, extraction.reading
         if name not in known:
-            known[name] = None
-            try:
-                first = Found(name, *await look_up(reading, kind, name, key(name)))
-            except Failure as failure:
-                reading.fail(key(name), kind.noun, failure)
-                return
-            known[name] = replace(first, news=None)
-            for each in found(first):
-                yield each
-        elif again := known[name]:
-            for each in found(again):
-                yield each
+            first = await find(reading, kind, name, key(name))
+            known[name] = first and replace(first, news=None)
+        else:
+            first = known[name]
+        for each in found(first) if first else ():
+            yield each
 
     source = dlt.resource(named, name="names", selected=False)
     return dlt.transformer(looked_up, data_from=source, name="places", selected=False)

@@ -1,14 +1,14 @@
 """A warehouse in an in-memory DuckDB, which takes rows as the sources yield them: a run in a fraction of the time.
 
-Runs, ledger, rechecks and models are the product's; only dlt, its files and the readers' copy are left out. It keeps
-what dlt keeps: rows by key, versions once, children replaced with their root, the load that brought them. That it
+Runs, resources, ledger, rechecks and models are the product's; only dlt's packages and files, and the readers' copy,
+are left out. It keeps what dlt keeps: rows by key, versions once, children replaced with their root, the load that brought them. That it
 leaves the same rows as the real way is a test of its own (test_in_memory.py). What is about files, locks, kills or dlt
 itself takes the real way.
 """
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,20 +17,24 @@ from unittest.mock import patch
 
 import duckdb
 import pyarrow as pa
+from dlt.common.configuration.container import Container
+from dlt.common.configuration.specs.config_section_context import ConfigSectionContext
+from dlt.common.pipeline import StateInjectableContext
+from dlt.extract.pipe_iterator import ManagedPipeIterator
+from dlt.extract.source import SourceInjectableContext, SourceSchemaInjectableContext
 
 from pipelines.models.files import read_models
 from pipelines.models.landed_tables import TYPES
-from pipelines.sync.load.pile import Pile
 from pipelines.sync.output.report import Report
 from pipelines.sync.targets.outcomes import Surgery
 from pipelines.warehouse.data_dir import DataDir, as_dicts
 from pipelines.warehouse.embedded import Embedded
-from sources.core.surfaces import Fills
+from sources.core.surfaces import Fills, believed
 from sources.core.targets import Target
-from sources.core.values import Json, Row, Table
+from sources.core.values import Row, Table
 from tests.synced import Desk
 
-__all__ = ["InMemory", "InMemoryLanding", "in_memory", "let_go", "opened", "snapshot"]
+__all__ = ["InMemory", "InMemoryPipeline", "in_memory", "let_go", "opened", "snapshot"]
 
 ROOT = ("_dlt_load_id", "_dlt_id")
 CHILD = ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
@@ -45,7 +49,7 @@ class InMemory(Embedded):
     """Where rows and models live. A snapshot of it can be taken, and gone on from."""
 
     db: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(config={"threads": 1}))
-    cursors_of: dict[str, dict[str, dict[str, Json]]] = field(default_factory=dict)
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)  # source → what dlt keeps of its resources
     loads: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -79,45 +83,78 @@ class InMemory(Embedded):
 
 
 @dataclass
-class InMemoryLanding:
-    """As `pipelines.sync.load.landing.Landing`: one package of rows and cursors at a time, whole or not at all."""
+class InMemoryPipeline:
+    """As `pipelines.sync.load.SourcePipeline`: one package of rows and cursors at a time, whole or not at all."""
 
     source: str
     tables: tuple[Table, ...]
     warehouse: InMemory
+    fills: Fills
     kept: None = None
     was_dropped: bool = False
+    packages: int = 0
+    _state: dict[str, Any] = field(default_factory=dict)  # as it will be, once the rows are in
+    _rows: dict[str, list[Row]] = field(default_factory=dict)
 
     @classmethod
     def open(
-        cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills | None = None, *, quick: bool = False
-    ) -> "InMemoryLanding":
+        cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills, *, quick: bool = False
+    ) -> "InMemoryPipeline":
         assert isinstance(home.destination, InMemory)
-        return cls(source, tables, home.destination)
+        opened = cls(source, tables, home.destination, fills)
+        opened._state = deepcopy(opened._resources)
+        return opened
+
+    @property
+    def _resources(self) -> dict[str, Any]:
+        return self.warehouse.states.get(self.source, {})
 
     @property
     def cursors(self) -> Mapping[str, Mapping[str, object]]:
-        return self.warehouse.cursors_of.get(self.source, {})
+        return believed(self._resources, self.fills)
 
-    def is_shaped(self) -> bool:
-        return self.source in self.warehouse.cursors_of
+    @property
+    def is_new(self) -> bool:
+        return not self._resources
 
-    def land(self, pile: Pile, names: Mapping[str, str] | None = None) -> None:
-        cursors = pile.cursors
+    @property
+    def is_pending(self) -> bool:
+        return bool(self._rows) or self._state != self._resources
+
+    def extract(self, declared: Any) -> None:
+        """Through dlt's own pipes, to their end."""
+        self._state = deepcopy(self._resources)
+        sections = ConfigSectionContext(sections=("sources", self.source), source_state_key=self.source)
+        state = StateInjectableContext(state={"sources": {self.source: {"resources": self._state}}})  # type: ignore[typeddict-item]
+        within = [sections, state, SourceSchemaInjectableContext(declared.schema), SourceInjectableContext(declared)]
+        with ExitStack() as contexts:
+            for each in within:
+                contexts.enter_context(Container().injectable_context(each))
+            pipes = ManagedPipeIterator.from_pipes(declared.resources.selected_pipes)
+        pipes.set_context(within)
+        with pipes:
+            for item in pipes:
+                rows = item.item.to_pylist() if isinstance(item.item, pa.Table) else item.item
+                if isinstance(rows, list):  # else an order to make the table
+                    self._rows.setdefault(item.meta.table_name, []).extend(rows)
+
+    def load(self, cursors: object, names: object) -> None:
+        if not self.is_pending:
+            return
         with self.warehouse.db.cursor() as db:
             db.begin()
-            if not self.is_shaped():
+            if self.is_new:
                 self._make(db)
             load = f"load-{len(self.warehouse.loads)}"
-            for table, rows in pile.take():
-                whole = rows.to_pylist() if isinstance(rows, pa.Table) else rows
-                _merge(db, self.source, table, whole, load)
+            for table in self.tables:
+                rows = table.unique(self._rows.get(table.name, ()))  # in the order in which they were read
+                _merge(db, self.source, table, list(rows.values()), load)
             db.execute(f"INSERT INTO {self.source}._dlt_loads VALUES (?, ?, 0, now(), '')", [load, self.source])
             db.commit()
+        self._rows = {}
+        self.packages += 1
         self.warehouse.loads.append(load)
-        held = self.warehouse.cursors_of.setdefault(self.source, {})
-        for surface, scopes in cursors.items():
-            held[surface] = {**held.get(surface, {}), **scopes}
+        self.warehouse.states[self.source] = self._state
 
     def _make(self, db: duckdb.DuckDBPyConnection) -> None:
         db.execute(f"CREATE SCHEMA IF NOT EXISTS {self.source}")
@@ -136,7 +173,7 @@ def _merge(db: duckdb.DuckDBPyConnection, schema: str, table: Table, rows: list[
     if not rows:
         return
     keys, families = ", ".join(table.key), table.family()
-    db.register("arriving", table.arrow(rows))
+    db.register("arriving", pa.table({part: [row[part] for row in rows] for part in table.key}))
     try:
         known = (
             f"({keys}) IN (SELECT ({keys}) FROM arriving)"
@@ -178,7 +215,7 @@ def _children(table: Table, path: str, row: Row, root: str, parent: str, found: 
 def _insert(db: duckdb.DuckDBPyConnection, schema: str, name: str, table: Table, rows: list[Row]) -> None:
     dlts = {c: pa.int64() if c == "_dlt_list_idx" else pa.string() for c in (CHILD if "__" in name else ROOT)}
     columns = {
-        column: pa.array([row[column] for row in rows], kind) for column, kind in {**table.columns, **dlts}.items()
+        column: pa.array([row.get(column) for row in rows], kind) for column, kind in {**table.columns, **dlts}.items()
     }
     db.register("arrived", pa.table(columns))
     db.execute(f"INSERT INTO {schema}.{name} BY NAME SELECT * FROM arrived")
@@ -209,11 +246,11 @@ def in_memory(desk: D, base: D | None = None) -> D:
 
 class _Runs(Desk):
     def run(self, config: dict[str, Any] | None = None, **options: Any) -> Report:
-        with patch("pipelines.sync.load.landing.Landing", InMemoryLanding):
+        with patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline):
             return super().run(config, **{"docs": False, **options})
 
     def operate(self, place: str, *targets: Target, options: dict[str, Any] | None = None, **more: Any) -> Surgery:
-        with patch("pipelines.sync.load.landing.Landing", InMemoryLanding):
+        with patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline):
             return super().operate(place, *targets, options={"docs": False, **(options or {})}, **more)
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
@@ -238,7 +275,7 @@ def opened(published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def snapshot(held: InMemory) -> InMemory:
     """Another warehouse with the same in it, to go on from."""
-    made = InMemory(cursors_of=deepcopy(held.cursors_of), loads=list(held.loads))
+    made = InMemory(states=deepcopy(held.states), loads=list(held.loads))
     tables = held.db.execute("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT temporary").fetchall()
     for schema, name, sql in tables:
         made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")

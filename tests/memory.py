@@ -16,7 +16,7 @@ from pipelines.demo.github.world import GitHubWorld
 from sources.core.config import Secret
 from sources.core.http.client import connect
 from sources.core.reading import Batch, Reading
-from sources.core.source import Source
+from sources.core.source import Source, read_all
 from sources.github.source import Github, GithubConfig
 
 Said = tuple[str, str, DateTime | None, str]  # kind, place or id, updated_at where there is one, words
@@ -84,8 +84,8 @@ def read(
                 pending.clear()
 
         async with connecting as api:
-            reading = Reading(api, emit, {s: dict(c) for s, c in memory.cursors.items()}, **options)
-            await source.read(reading)
+            reading = Reading(api, {s: dict(c) for s, c in memory.cursors.items()}, **options)
+            await read_all(source, reading, emit)
             memory.land(source, pending)
         return reading
 

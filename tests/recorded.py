@@ -114,12 +114,9 @@ def converse(
         async def note(request: httpx.Request) -> None:
             held.sent.append(request)
 
-        async def emit(batch: Batch) -> None:
-            held.batches.append(batch)
-
         async with connect(url, headers, max_retries=0) as api:
             api.client.event_hooks = {"request": [note]}
-            held = Conversation(Reading(api, emit, saved or {}))
+            held = Conversation(Reading(api, saved or {}))
             await talk(held)
         return held
 

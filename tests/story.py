@@ -27,7 +27,7 @@ from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.serve import serving
 from pipelines.demo.server.web import Call
-from tests.in_memory import INSTEAD_OF, InMemory, InMemoryLanding, opened
+from tests.in_memory import INSTEAD_OF, InMemory, InMemoryPipeline, opened
 from tests.memory import ever_said, exists
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -140,7 +140,7 @@ class Project:
         INSTEAD_OF[self.published] = memory
         with (
             patch("pipelines.run.home_of", lambda *a, **more: replace(found(*a, **more), destination=memory)),
-            patch("pipelines.sync.load.landing.Landing", InMemoryLanding),
+            patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline),
         ):
             yield
 

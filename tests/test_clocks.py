@@ -13,18 +13,17 @@ from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.replies.reply_seen import rule_out
 from pipelines.search.chunks import Chunk
 from pipelines.search.vectors import opened_vectors
-from pipelines.settings import landed_tables
+from pipelines.settings import landed_fills, landed_tables
 from pipelines.state import decisions, ledger_history
 from pipelines.state.ledger import Ledger
 from pipelines.state.quarantine import Quarantine
 from pipelines.state.runners import report_for_work, reports
 from pipelines.sync.after_load import Options
-from pipelines.sync.load.landing import Landing
-from pipelines.sync.load.pile import Pile
 from pipelines.warehouse.data_dir import DataDir
 from sources.bluesky.accounts import Account
 from sources.bluesky.source import deep_due
 from sources.core.reading import Batch, Quarantined
+from tests.landed import landed, opened
 from tests.small_gitlab import NOW, gitlab, project, world
 from tests.speaker import Speaker, answers
 from tests.synced import Desk, GitLabDesk, bluesky_desk
@@ -59,14 +58,13 @@ def test_sweeps_go_on_after_a_run_with_a_clock_in_the_future(gitlab: GitLabDesk)
 
 def spoil(desk: Desk, source: str) -> None:
     """All of its cursors, as a wrong clock would have left them."""
-    tables = landed_tables()[source]
-    landing, pile = Landing.open(desk.home, source, tables), Pile(tables)
+    pipeline, spoilt = opened(desk.home, landed_tables()[source], landed_fills()[source], source), list[Batch]()
     later = dict.fromkeys(("since", "newest", "head", "watermark"), FUTURE.to_iso8601_string())
-    for surface, scopes in landing.cursors.items():
+    for surface, scopes in pipeline.cursors.items():
         for scope, cursor in scopes.items():
             if surface != "actors" and isinstance(cursor, dict):
-                pile.add(Batch(surface, scope, {}, {**cursor, **later, "etag": None, "digest": None}))
-    landing.land(pile)
+                spoilt.append(Batch(surface, scope, {}, {**cursor, **later, "etag": None, "digest": None}))
+    landed(pipeline, *spoilt)
 
 
 def test_a_cursor_that_was_reset_makes_a_sweep_due(

@@ -21,7 +21,6 @@ from sources.core.reading import Batch, Reading, Unread
 from sources.core.reply import Address, Look, PostedComment
 from sources.core.targets import Target
 from sources.core.values import json_text
-from sources.github.recheck import retry
 from sources.github.source import Github, GithubConfig
 from tests.memory import Memory
 
@@ -80,11 +79,12 @@ def vcr_config(api_url: str) -> dict[str, Any]:
     }
 
 
-Then = Callable[[Github, Reading], Awaitable[None]]
+Take = Callable[[Batch], Awaitable[None]]
+Then = Callable[[Github, Reading, Take], Awaitable[None]]
 
 
-async def whole(source: Github, reading: Reading) -> None:
-    await source.read(reading)
+async def whole(source: Github, reading: Reading, take: Take) -> None:
+    await read_all(source, reading, take)
 
 
 def read(
@@ -105,8 +105,8 @@ def read(
 
         async with connect(api_url, source.headers, max_retries=0) as api:
             api.client.event_hooks = {"request": [note]}
-            reading = Reading(api, emit, {s: dict(c) for s, c in memory.cursors.items()})
-            await does(source, reading)
+            reading = Reading(api, {s: dict(c) for s, c in memory.cursors.items()})
+            await does(source, reading, emit)
         return reading
 
     return asyncio.run(once()), sent
@@ -115,13 +115,13 @@ def read(
 def named(name: str, kind: str, number: int) -> Then:
     """A pull request or issue by its number, with all that hangs on it, as `earshot sync --pr` reads it."""
 
-    async def fetched(source: Github, reading: Reading) -> None:
+    async def fetched(source: Github, reading: Reading, take: Take) -> None:
         place = await source.place(reading, name, None)
         found = await source.fetch(place, Target(kind, number))
-        await reading.emit(found.batch)
+        await take(found.batch)
         for dependent in found.dependents.values():
             async for batch in dependent({}):
-                await reading.emit(batch)
+                await take(batch)
 
     return fetched
 
@@ -129,13 +129,15 @@ def named(name: str, kind: str, number: int) -> Then:
 def by_themselves(name: str, records: Mapping[str, Mapping[str, object]]) -> Then:
     """Surface → a record of it that could not be read: each is asked for by its own address."""
 
-    async def again(source: Github, reading: Reading) -> None:
+    async def again(source: Github, reading: Reading, take: Take) -> None:
         place = await source.place(reading, name, None)
         due = [
             Unread(place.scope, surface, f"{surface}:{place.scope}:{record['id']}", "why", json_text(record), None)
             for surface, record in records.items()
         ]
-        await retry({place.scope: place}, due)
+        for walk in retries({place.scope: place}, due):
+            async for batch in reading.walked(walk.surface, walk.scope, walk.batches):
+                await take(batch)
 
     return again
 

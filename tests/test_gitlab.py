@@ -20,7 +20,7 @@ from pipelines.demo.server.web import Request
 from pipelines.state import payloads as payload_files
 from pipelines.state.ledger import Ledger
 from pipelines.state.payloads import Payloads
-from pipelines.sync.load.landing import Landing
+from pipelines.sync.load import SourcePipeline
 from pipelines.warehouse.embedded import EMBEDDED
 from sources.core.targets import Target
 from sources.gitlab.threads import is_due, is_settled
@@ -455,16 +455,16 @@ def test_payloads_are_on_the_disk_before_what_they_are_of_has_landed(
     small: GitLabDesk, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     """A kill after a landing finds no row without its payload, whether they wait for the landing or their room is full."""
-    original, found = Landing.land, list[int]()
+    original, found = SourcePipeline.load, list[int]()
 
-    def watched(landing: Landing, *args: Any) -> None:
-        original(landing, *args)
+    def watched(pipeline: SourcePipeline, *args: Any) -> None:
+        original(pipeline, *args)
         with small.home.destination.looking(small.home) as warehouse:
             landed = warehouse.execute("SELECT id FROM gitlab.merge_requests").fetchall()
         found.extend(len(Payloads(small.home.payloads).read("gitlab", "merge_request", str(id_))) for (id_,) in landed)
 
     monkeypatch.setattr(payload_files, "MANY", room)
-    monkeypatch.setattr(Landing, "land", watched)
+    monkeypatch.setattr(SourcePipeline, "load", watched)
     assert small.run().exit_code == 0
     assert found and all(found)
 

@@ -35,7 +35,7 @@ SETTLED = 300
 PLACE = "lantern/console"
 MERGE_REQUESTS = 12
 
-RUN = "pipelines.sync.load.landing:Landing._run"
+RUN = "pipelines.sync.load:SourcePipeline._load"
 TABLE_COPIED = "dlt.destinations.impl.duckdb.duck:DuckDbCopyJob.run"
 TABLE_MERGED = "dlt.destinations.job_client_impl:SqlLoadJob.run"
 STATEMENT = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.execute_query"
@@ -247,7 +247,7 @@ def test_what_had_landed_is_not_asked_for_again(tmp_path: Path, landing: int) ->
     """A first read killed after some landings: the next run asks only for what is missing, of every kind."""
     world, _ = past()
     with served(world, tmp_path / "killed") as project:
-        killed = project.killed_at("pipelines.sync.load.landing:Landing.land", call=landing, CHUNK_ROWS="40")
+        killed = project.killed_at("pipelines.sync.load:SourcePipeline.load", call=landing, CHUNK_ROWS="40")
         assert killed.code == -signal.SIGKILL, killed.said
         held = {tail: landed_parents(project.warehouse, table) for tail, table in DEPENDENTS.items()}
         assert held["discussions"], "nothing had landed: this proves nothing"

@@ -6,11 +6,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from pipelines.sync.load.landing import Landing
 from pipelines.warehouse.data_dir import DataDir
 from sources.core.reading import Batch
 from sources.core.values import fingerprint
-from tests.test_landing import TABLES, home, piled
+from tests.landed import landed as land
+from tests.landed import opened
+from tests.test_landing import FILLS, TABLES, home, talk
 
 __all__ = ["home"]
 
@@ -25,7 +26,7 @@ def landed(home: DataDir, run: int) -> None:
     scopes = range(SCOPES) if run == 0 else (run % SCOPES,)
     rows = [{"id": run, "words": f"note {run}", "parent_key": "a:1"}]
     batches = [Batch("notes", f"scope-{n}", {}, {"since": "2026-03-01", "etag": fingerprint(n, run)}) for n in scopes]
-    Landing.open(home, "talk", TABLES, quick=True).land(piled(Batch("notes", "1", {"notes": rows}), *batches))
+    land(opened(home, TABLES, FILLS, quick=True), Batch("notes", "1", {"notes": rows}), *batches)
 
 
 def measured(home: DataDir) -> Measured:
@@ -68,9 +69,9 @@ def test_nothing_that_was_said_lies_in_the_working_directory(grown: tuple[DataDi
 def test_dlt_still_tells_and_restores(grown: tuple[DataDir, Measured, Measured], tmp_path: Path) -> None:
     """`dlt pipeline NAME info` and `trace` need the last package and its trace; what is lost comes back."""
     place, *_ = grown
-    pipeline = Landing.open(place, "talk", TABLES).prepare()
+    pipeline = talk(place).pipeline
     (last,) = pipeline.list_completed_load_packages()[-1:]
     assert pipeline.get_load_package_info(last).state == "loaded" and pipeline.last_trace is not None
-    cursors = dict(Landing.open(place, "talk", TABLES).cursors["notes"])
+    cursors = dict(talk(place).cursors["notes"])
     shutil.rmtree(place.working)
-    assert Landing.open(place, "talk", TABLES).cursors["notes"] == cursors and len(cursors) == SCOPES
+    assert talk(place).cursors["notes"] == cursors and len(cursors) == SCOPES

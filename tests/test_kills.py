@@ -30,7 +30,7 @@ STATEMENT = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.execute_que
 
 STAGES = [  # in the order of a run
     ("fetch", "sources.core.reading:Batch.__init__", "before", 3),
-    ("landing", "pipelines.sync.load.landing:Landing.land", "before", 1),
+    ("landing", "pipelines.sync.load:SourcePipeline.load", "before", 1),
     ("extract", f"{PIPELINE}.extract", "before", 1),
     ("normalize", f"{PIPELINE}.normalize", "before", 1),
     ("load", f"{PIPELINE}.load", "before", 1),

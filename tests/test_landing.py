@@ -1,4 +1,4 @@
-"""From batches to rows in the warehouse: what is piled up lands once, also over what an earlier landing left."""
+"""From batches to rows in the warehouse: what is read lands once, also over what an earlier landing left."""
 
 import shutil
 import subprocess
@@ -8,27 +8,27 @@ from threading import Lock
 from typing import Any
 
 import duckdb
-import orjson
 import pyarrow as pa
 import pytest
 
-from pipelines.sync.load.landing import Landing, is_pending
-from pipelines.sync.load.pile import TOGETHER, Pile
+from pipelines.sync.load import SourcePipeline, is_pending
 from pipelines.warehouse.data_dir import DataDir, LandingError
 from sources.core.reading import Batch
+from sources.core.surfaces import Fills
 from sources.core.values import COUNT, TEXT, Table
-from tests.test_gitlab_kills import SETTLED, judge, past, served
+from sources.extraction import RECHECKS
+from tests.landed import extracted, landed, opened
 
 NOTES = Table("notes", ("id",), {"id": COUNT, "words": TEXT, "parent_key": TEXT})
 SAID = Table("said", ("id", "version"), {"id": COUNT, "version": TEXT, "parent_key": TEXT}, keeps="versions")
 TABLES = (NOTES, SAID)
 
 
-def piled(*batches: Batch) -> Pile:
-    pile = Pile(TABLES)
-    for batch in batches:
-        pile.add(batch)
-    return pile
+FILLS = {"notes": (NOTES, SAID), RECHECKS: ()}
+
+
+def talk(home: DataDir, fills: Fills = FILLS) -> SourcePipeline:
+    return opened(home, TABLES, fills)
 
 
 def notes(*ids: int, words: str = "first", cursor: dict[str, object] | None = None) -> Batch:
@@ -49,50 +49,47 @@ def home(tmp_path: Path) -> DataDir:
     return home
 
 
-def test_a_key_lands_once_and_the_last_wins_however_far_apart_its_rows_came() -> None:
-    pile = piled(notes(*range(TOGETHER)), notes(7, words="second"), notes(*range(TOGETHER, 2 * TOGETHER)))
-    taken = {table.name: found for table, found in pile.take()}
-    assert len(taken["notes"]) == 2 * TOGETHER and len(taken["said"]) == 2 * TOGETHER + 1
-    assert [row["words"] for row in taken["notes"].to_pylist() if row["id"] == 7] == ["second"]
-    assert not list(pile.take())
+def test_a_key_lands_once_and_the_last_wins_however_far_apart_its_rows_came(home: DataDir) -> None:
+    many = [notes(*range(n, n + 1000)) for n in (0, 1000)]
+    landed(talk(home), many[0], notes(7, words="second"), many[1])
+    assert rows(home, "SELECT count(*), count(DISTINCT id) FROM talk.notes") == [(2000, 2000)]
+    assert rows(home, "SELECT count(*), count(DISTINCT (id, version)) FROM talk.said") == [(2001, 2001)]
+    assert rows(home, "SELECT words FROM talk.notes WHERE id = 7") == [("second",)]
 
 
-def test_a_row_that_arrow_refuses_takes_the_whole_pile_with_it() -> None:
+def test_a_row_that_arrow_refuses_takes_the_whole_package_with_it(home: DataDir) -> None:
     """Were it dropped, the next landing would move cursors past rows that are not there."""
-    pile = piled(notes(*range(TOGETHER - 1), cursor={"since": 1}))
-    for _ in range(2):
-        with pytest.raises((OverflowError, pa.ArrowInvalid)):
-            pile.add(notes(2**70))
+    landed(talk(home), notes(1, cursor={"since": 1}))
     with pytest.raises((OverflowError, pa.ArrowInvalid)):
-        list(pile.take())
+        extracted(talk(home), notes(2, cursor={"since": 2}), notes(2**70))
+    assert talk(home).cursors == {"notes": {"1": {"since": 1}}}
+    landed(talk(home), notes(2, cursor={"since": 2}))
+    assert rows(home, "SELECT id FROM talk.notes ORDER BY id") == [(1,), (2,)]
 
 
-def test_rows_and_moved_cursors_are_news_another_etag_is_not() -> None:
-    saved = {"notes": {"1": {"since": 1, "etag": "a"}}}
-    assert not piled(Batch("notes", "1", {}, {"since": 1, "etag": "b"})).is_news(saved)
-    assert piled(Batch("notes", "1", {}, {"since": 2, "etag": "a"})).is_news(saved)
-    assert piled(Batch("notes", "2", {}, {"since": 1, "etag": "a"})).is_news(saved)
-    assert piled(notes(1, cursor={"since": 1, "etag": "a"})).is_news(saved)
+def test_rows_and_moved_cursors_are_news_another_etag_is_not(home: DataDir) -> None:
+    landed(talk(home), notes(1, cursor={"since": 1, "etag": "a"}))
+    for batch, packages in (
+        (Batch("notes", "1", {}, {"since": 1, "etag": "b"}), 0), (Batch("notes", "1", {}, {"since": 2, "etag": "a"}), 1),
+        (Batch("notes", "2", {}, {"since": 1, "etag": "a"}), 1), (notes(1, cursor={"since": 2, "etag": "a"}), 1),
+    ):  # fmt: skip
+        assert landed(talk(home), batch).packages == packages
 
 
 def test_what_is_there_is_merged(home: DataDir) -> None:
     """By the same disposition in each run, whoever filled the table, and how far: dlt's own tools show it."""
     versions = set[int]()
     for first, words in ((1, "first"), (2, "second"), (3, "second")):
-        landing = Landing.open(home, "talk", TABLES)
-        landing.land(piled(notes(first, first + 1, words=words, cursor={"since": first})))
-        told = landing.prepare().default_schema.tables
+        landing = landed(talk(home), notes(first, first + 1, words=words, cursor={"since": first}))
+        told = landing.pipeline.default_schema.tables
         assert [told[t]["write_disposition"] for t in ("notes", "said")] == ["merge", "merge"]
-        versions.add(landing.prepare().default_schema.version)
+        versions.add(landing.pipeline.default_schema.version)
     assert len(versions) <= 2, "the schema moves with every run"
     assert rows(home, "SELECT id, words FROM talk.notes ORDER BY ALL") == [
         (1, "first"), (2, "second"), (3, "second"), (4, "second")
     ]  # fmt: skip
     assert rows(home, "SELECT count(*), count(DISTINCT (id, version)) FROM talk.said") == [(5, 5)]
-    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 3}}}
-
-
-FILLS = {"notes": (NOTES, SAID)}
+    assert talk(home).cursors == {"notes": {"1": {"since": 3}}}
 
 
 @pytest.mark.parametrize("dropped", ["notes", "said"])
@@ -100,17 +97,19 @@ def test_what_was_dropped_with_dlt_is_read_again(home: DataDir, dropped: str) ->
     """A cursor counts only where all that its walk fills is there; killed in the middle of the repair, it stays so."""
     from dlt.pipeline.helpers import pipeline_drop
 
-    fills = FILLS if dropped == "notes" else {"notes": (NOTES, SAID), "more": (SAID,)}  # then it belongs to nobody
-    Landing.open(home, "talk", TABLES, fills).land(piled(notes(1, 2, cursor={"since": 1})))
-    landing = Landing.open(home, "talk", TABLES, fills)
-    assert landing.cursors and landing.is_shaped() and not landing.was_dropped
-    pipeline_drop(landing.prepare(), resources=[dropped])()
-    again = Landing.open(home, "talk", TABLES, fills)
-    assert again.was_dropped and not again.is_shaped() and again.cursors.get("notes", {}) == {}
-    again.land(piled())  # a first part of the repair, and a kill
-    left = Landing.open(home, "talk", TABLES, fills)
-    assert left.is_shaped() and left.cursors.get("notes", {}) == {}
-    left.land(piled(notes(1, 2, cursor={"since": 1})))
+    fills = (
+        FILLS if dropped == "notes" else {"notes": (NOTES, SAID), "more": (SAID,), RECHECKS: ()}
+    )  # then it belongs to nobody
+    landed(talk(home, fills), notes(1, 2, cursor={"since": 1}))
+    landing = talk(home, fills)
+    assert landing.cursors and not landing.was_dropped
+    pipeline_drop(landing.pipeline, resources=[dropped])()
+    again = talk(home, fills)
+    assert again.was_dropped and again.cursors.get("notes", {}) == {}
+    landed(again)  # a first part of the repair, and a kill
+    left = talk(home, fills)
+    assert not left.was_dropped and left.cursors.get("notes", {}) == {}
+    landed(left, notes(1, 2, cursor={"since": 1}))
     for table in ("notes", "said"):
         assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,)]
 
@@ -129,9 +128,7 @@ def test_a_column_that_a_nested_table_gains_is_there_before_its_first_row(home: 
     warehouse that an earlier version made would fail."""
 
     def land(table: Table, batch: Batch) -> None:
-        pile = Pile((table,))
-        pile.add(batch)
-        Landing.open(home, "gitlab", (table,)).land(pile)
+        landed(opened(home, (table,), {RECHECKS: (table,)}, "gitlab"), batch)
 
     land(nested("body"), thread(1, {"parent_key": "a:1", "body": "one"}))
     land(nested("body", "mood"), thread(2))
@@ -156,87 +153,23 @@ def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
             merge(job)
             merged.append(job.load_table_name)
 
-    landing = Landing.open(home, "talk", TABLES)
+    landing = talk(home)
     monkeypatch.setattr(SqlLoadJob, "run", breaks)
     monkeypatch.setenv("LOAD__RAISE_ON_MAX_RETRIES", "1")
     with pytest.raises(LandingError):
-        landing.land(piled(notes(1, 2, cursor={"since": 1})))
+        landed(landing, notes(1, 2, cursor={"since": 1}))
     monkeypatch.setattr(SqlLoadJob, "run", merge)
     counts = {table: rows(home, f"SELECT count(*) FROM talk.{table}")[0][0] for table in ("notes", "said")}
     assert counts == {table: 2 * (table in merged) for table in counts} and len(merged) == 1
-    repaired = Landing.open(home, "talk", TABLES)
+    repaired = talk(home)
     assert repaired.cursors == {}
-    repaired.land(piled(notes(1, 2, cursor={"since": 1})))
+    landed(repaired, notes(1, 2, cursor={"since": 1}))
     for table in ("notes", "said"):
         assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,)]
 
 
 def state_of(home: DataDir) -> Path:
     return home.working / "earshot_talk" / "state.json"
-
-
-def test_cursors_are_read_without_dlt_as_dlt_tells_them(home: DataDir) -> None:
-    landing = Landing.open(home, "talk", TABLES)
-    assert landing.is_shaped() is False and landing.cursors == {}
-    landing.land(piled(notes(1, 2, cursor={"since": 1, "told": {"name": "\uf026Zoë"}, "complete": True})))
-    again = Landing.open(home, "talk", TABLES)
-    assert again._opened is None and again.is_shaped() and again.cursors
-    told = dict(again.cursors)
-    again.prepare()
-    assert again.cursors == told
-    again.land(piled(notes(3, cursor={"since": 2})))
-    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 2}}}
-
-
-@pytest.mark.parametrize("what", ["torn", "another version", "extracted", "normalized", "no warehouse", "older", "odd"])
-def test_dlt_is_asked_where_its_file_alone_does_not_tell(home: DataDir, tmp_path: Path, what: str) -> None:
-    """What hangs in the air rewinds cursors; what the warehouse does not hold was never landed."""
-    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
-    shutil.copy(home.warehouse, tmp_path / "older")
-    Landing.open(home, "talk", TABLES).land(piled(notes(2, cursor={"since": 2})))
-    assert Landing.open(home, "talk", TABLES)._opened is None
-    state = orjson.loads(state_of(home).read_bytes())
-    since = 2
-    match what:
-        case "torn":
-            state_of(home).write_bytes(state_of(home).read_bytes()[:-40])
-        case "another version":
-            state_of(home).write_bytes(orjson.dumps({**state, "_state_engine_version": 3}))
-        case "odd":
-            state["sources"]["talk"]["resources"]["notes"] = "?"
-            state_of(home).write_bytes(orjson.dumps(state))
-        case "extracted":
-            (home.working / "earshot_talk" / "normalize" / "extracted" / "1790000000.1").mkdir()
-        case "normalized":
-            (home.working / "earshot_talk" / "load" / "normalized" / "1790000000.1").mkdir()
-        case "no warehouse":
-            home.warehouse.unlink()
-            since = 0
-        case "older":
-            shutil.copy(tmp_path / "older", home.warehouse)
-            since = 1
-    asked = list[Landing]()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Landing, "prepare", lambda landing: asked.append(landing))
-        Landing.open(home, "talk", TABLES)
-    assert asked
-    if what in ("torn", "no warehouse", "older"):
-        cursors = Landing.open(home, "talk", TABLES).cursors
-        assert cursors == ({"notes": {"1": {"since": since}}} if since else {})
-
-
-@pytest.mark.ci
-def test_a_run_that_finds_nothing_new_imports_no_dlt(tmp_path: Path) -> None:
-    world, place = past()
-    with served(world, tmp_path) as project:
-        assert project.run().code == 0
-        unchanged = project.run(PYTHONPROFILEIMPORTTIME="1")
-        assert unchanged.code == 0 and " pyarrow" in unchanged.err and " dlt" not in unchanged.err
-        world.advance(seconds=61)
-        place.comment(place.issues[1], "maya", "something new")
-        world.advance(seconds=SETTLED)
-        assert " dlt" in project.run(PYTHONPROFILEIMPORTTIME="1").err
-        judge(project, world)
 
 
 class Killed(BaseException):
@@ -254,12 +187,12 @@ def breaks_off(home: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError("No space left on device")
         copy(job)
 
-    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
+    landed(talk(home), notes(1, cursor={"since": 1}))
     with monkeypatch.context() as patch:
         patch.setattr(DuckDbCopyJob, "run", full)
         patch.setenv("LOAD__RAISE_ON_MAX_RETRIES", "1")
         with pytest.raises(LandingError) as failed:
-            Landing.open(home, "talk", TABLES).land(piled(notes(2, cursor={"since": 2})))
+            landed(talk(home), notes(2, cursor={"since": 2}))
     assert failed.value.is_torn and is_pending(home, "earshot_talk")
 
 
@@ -284,12 +217,12 @@ def test_what_was_thrown_away_is_read_again_wherever_that_is_killed(
         with monkeypatch.context() as patch:
             patch.setattr(Pipeline, "drop", killed)
             with pytest.raises(Killed):
-                Landing.open(home, "talk", TABLES)
-    landing = Landing.open(home, "talk", TABLES)
+                talk(home)
+    landing = talk(home)
     assert landing.cursors == {"notes": {"1": {"since": 1}}} and not is_pending(home, "earshot_talk")
-    landing.land(piled(notes(2, cursor={"since": 2})))
-    landing.land(piled(notes(3, cursor={"since": 3})))
-    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {"1": {"since": 3}}}
+    landed(landing, notes(2, cursor={"since": 2}))
+    landed(landing, notes(3, cursor={"since": 3}))
+    assert talk(home).cursors == {"notes": {"1": {"since": 3}}}
     for table in ("notes", "said"):
         assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,), (3,)]
 
@@ -304,20 +237,20 @@ def test_a_package_that_an_earlier_version_flagged_is_thrown_away_too(
 
     storage = attach("earshot_talk", pipelines_dir=str(home.working))._get_load_storage()
     storage.normalized_packages.set_abort_flag(package.name)
-    landing = Landing.open(home, "talk", TABLES)
+    landing = talk(home)
     assert landing.cursors == {"notes": {"1": {"since": 1}}}
-    landing.land(piled(notes(2, cursor={"since": 2})))
+    landed(landing, notes(2, cursor={"since": 2}))
     assert rows(home, "SELECT id FROM talk.said ORDER BY id") == [(1,), (2,)]
 
 
 def test_a_warehouse_that_another_process_holds_is_named(home: DataDir) -> None:
-    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
+    landed(talk(home), notes(1, cursor={"since": 1}))
     holds = f"import duckdb; c = duckdb.connect({str(home.warehouse)!r}); print(1, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", holds], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout and holder.stdin
         holder.stdout.readline()
         with pytest.raises(LandingError, match="close what else has opened it"):
-            Landing.open(home, "talk", TABLES)
+            talk(home)
         holder.communicate(b"\n", timeout=20)
 
 
@@ -329,12 +262,12 @@ def test_what_was_reset_stays_so_when_the_next_landing_is_killed(
     def killed(*_: Any, **more: Any) -> None:
         raise Killed
 
-    Landing.open(home, "talk", TABLES).land(piled(notes(1, cursor={"since": 1})))
-    assert Landing.open(home, "talk", TABLES).forget(["1"]) == 1
-    landing = Landing.open(home, "talk", TABLES)
-    assert landing.cursors == {"notes": {}} and landing._opened is None
+    landed(talk(home), notes(1, cursor={"since": 1}))
+    assert talk(home).forget(["1"]) == 1
+    landing = talk(home)
+    assert landing.cursors == {"notes": {}}
     with monkeypatch.context() as patch, pytest.raises(Killed):
         patch.setattr(Pipeline, "load", killed)
-        landing.land(piled(notes(1, cursor={"since": 1})))
+        landed(landing, notes(1, cursor={"since": 1}))
     assert is_pending(home, "earshot_talk")
-    assert Landing.open(home, "talk", TABLES).cursors == {"notes": {}}
+    assert talk(home).cursors == {"notes": {}}

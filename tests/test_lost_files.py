@@ -13,11 +13,12 @@ import pendulum
 import pytest
 
 from pipelines.demo.github.world import GitHubWorld
-from pipelines.settings import landed_tables
+from pipelines.settings import landed_fills, landed_tables
 from pipelines.state import decisions
 from pipelines.state.ledger import Ledger
-from pipelines.sync.load.landing import Landing
+from pipelines.sync.load import SourcePipeline
 from pipelines.warehouse.data_dir import DataDir, LandingError
+from tests.landed import opened
 from tests.speaker import Speaker, answers
 from tests.story import news, served, small_world, told
 from tests.synced import GitHubDesk, desk
@@ -93,7 +94,9 @@ def test_a_file_without_anything_in_it_is_lost_too(reader: GitHubDesk) -> None:
 def test_what_was_landed_and_not_published_is_read_again(base: tuple[Path, GitHubWorld], reader: GitHubDesk) -> None:
     """dlt's file is ahead of the copy then, also one that came from the warehouse itself."""
     shutil.rmtree(reader.home.working)
-    Landing.open(reader.home, "github", landed_tables()["github"])  # the state of the newer warehouse
+    opened(
+        reader.home, landed_tables()["github"], landed_fills()["github"], "github"
+    )  # the state of the newer warehouse
     lose(reader, "warehouse.duckdb")
     shutil.copy(base[0] / "older", reader.home.published)
     assert reader.run().exit_code == 0
@@ -181,14 +184,14 @@ def test_readers_keep_what_the_warehouse_lacks(
         shutil.copy(base[0] / "older", reader.home.warehouse)
         lost = reader.run()
     else:
-        land = Landing.land
+        load = SourcePipeline.load
 
-        def gone(landing: Landing, *args: Any) -> None:
-            landing.home.warehouse.unlink(missing_ok=True)
-            land(landing, *args)
+        def gone(pipeline: SourcePipeline, *args: Any) -> None:
+            pipeline.home.warehouse.unlink(missing_ok=True)
+            load(pipeline, *args)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Landing, "land", gone)
+            patch.setattr(SourcePipeline, "load", gone)
             lost = reader.run(full=True)
     assert lost.exit_code == 1 and "published.duckdb holds what warehouse.duckdb lacks" in str(lost.error)
     assert said(reader) == before

@@ -184,7 +184,7 @@ def test_cursors_bear_their_own_places_names() -> None:
 @pytest.mark.parametrize(("saved", "expected"), [({"issues": {"7": {}}}, 30.0), ({}, None)])
 def test_lag_is_the_age_of_the_newest_news(saved: dict[str, Any], expected: float | None) -> None:
     """When it was read; what was there before we came says nothing of our pace, nor does what has no time."""
-    reading = Reading(api=None, emit=None, saved=saved, tallies={("issues", "7"): RequestCounts()})  # type: ignore[arg-type]
+    reading = Reading(api=None, saved=saved, tallies={("issues", "7"): RequestCounts()})  # type: ignore[arg-type]
     rows = [{"seen_at": NOW, "updated_at": NOW.subtract(seconds=age)} for age in (90, 30, 60)]
     reading._lags("issues", "7", [*rows, {"id": 1}], is_known="7" in saved.get("issues", {}))
     assert reading.tally("issues", "7").lag_seconds == expected

@@ -305,7 +305,7 @@ def test_nothing_is_published_when_the_landing_fails(
     world.advance(seconds=61)
     project.comment(project.merge_requests[1], "maya", "soon")
     before = content(gitlab.home.path)["published.duckdb"]
-    monkeypatch.setattr("pipelines.sync.load.landing.Landing._run", _broken)
+    monkeypatch.setattr("pipelines.sync.load.SourcePipeline.load", _broken)
     surgery = gitlab.operate(PLACE, mr(1))
     monkeypatch.undo()
     assert surgery.exit_code == 1 and "disk is on fire" in str(surgery.error)

@@ -5,6 +5,7 @@ between keeps a payload too many, never one too few. `[earshot] keep_payloads = 
 """
 
 import sqlite3
+import threading
 import zlib
 from collections.abc import Sequence
 from contextlib import closing
@@ -29,21 +30,27 @@ Packed = tuple[str, str, str, bytes]  # kind, id, version, record
 @dataclass
 class Payloads:
     """Packed at once, into a small part of their room, and written a chunk at a time: a transaction is milliseconds of
-    the disk. One thread at a time.
+    the disk.
     """
 
     path: Path
     _waiting: list[Packed] = field(default_factory=list)
     _size: int = 0
+    _turn: threading.Lock = field(default_factory=threading.Lock)  # runs extract in one thread and load in another
 
     def keep(self, source: str, payloads: Sequence[Payload]) -> None:
         some = [(p.kind, p.id, p.version, _packed(p.raw)) for p in payloads]
-        self._waiting += some
-        self._size += sum(len(body) for *_, body in some)
-        if self._size >= MANY:
-            self.write(source)
+        with self._turn:
+            self._waiting += some
+            self._size += sum(len(body) for *_, body in some)
+            if self._size >= MANY:
+                self._write(source)
 
     def write(self, source: str) -> None:
+        with self._turn:
+            self._write(source)
+
+    def _write(self, source: str) -> None:
         rows, self._waiting, self._size = [(source, *packed) for packed in self._waiting], [], 0
         if not rows:
             return

@@ -25,7 +25,6 @@ from pipelines.replies import reply_seen
 from pipelines.settings import landed_tables
 from pipelines.state import mirror, watched
 from pipelines.state.ledger import Ledger
-from pipelines.sync.load.memory import give_back
 from pipelines.sync.output import changes
 from pipelines.sync.output.report import Report, Watch, totals
 from pipelines.warehouse.data_dir import QUICKLY, DataDir
@@ -40,8 +39,7 @@ __all__ = ["SPARING", "STATUS", "Making", "Options", "made_of", "staged"]
 
 log = logging.getLogger("earshot.making")
 
-CHUNK_ROWS = 25_000
-MANY = 10_000  # rows
+CHUNK_ROWS, CHUNK_SECONDS = 25_000, 300.0  # of reading, before it is loaded: a kill costs no more
 # every thread has buffers of its own; what does not fit is spilled to disk
 SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "112MiB"}
 # what is narrowed to a few parents joins hundreds of small tables: their buffers count in full, and are hardly touched
@@ -62,6 +60,7 @@ class Options:
     command_prefix: str = "/earshot"
     keep_payloads: bool = True
     chunk_rows: int = CHUNK_ROWS
+    chunk_seconds: float = CHUNK_SECONDS
     docs: bool = True
     embedder: "Embedder | None" = None  # None: nothing is embedded
     embed_seconds: float = 300.0
@@ -200,8 +199,6 @@ class Making:
     def _build(self) -> None:
         destination = self.home.destination
         # a sweep reads much without news; of a thread with all its notes one is fetched, and many are landed
-        if sum(max(source.fetched, sum(source.rows.values())) for source in self.report.sources) > MANY:
-            give_back()  # 40 MB that the reading left
         limit = ROOMY if self.options.quick or self.anew is None else SPARING["memory_limit"]
         settings = (f"SET memory_limit = '{limit}'", *((QUICKLY,) if self.options.quick else ()))
         self.kept_open.enter_context(destination.held_open(self.home, SPARING, settings))

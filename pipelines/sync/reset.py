@@ -57,15 +57,15 @@ def reset(source: str, names: tuple[str, ...], yes: bool) -> Answer:
 
 
 def forget(home: DataDir, source: str, names: tuple[str, ...]) -> int:
-    from pipelines.sync.load.landing import Landing
+    from pipelines.sync.load import SourcePipeline
 
     with home.lock(), Ledger.open(home.control) as ledger:
-        landing = Landing.open(home, source, landed_tables()[source], landed_fills()[source])
+        pipeline = SourcePipeline.open(home, source, landed_tables()[source], landed_fills()[source])
         if not names:
-            return landing.forget()
+            return pipeline.forget()
         called = ledger.scopes(source)
-        held = {scope for scopes in landing.cursors.values() for scope in scopes}
-        return landing.forget(scope for name in names for scope in _meant(name, held, called))
+        held = {scope for scopes in pipeline.cursors.values() for scope in scopes}
+        return pipeline.forget(scope for name in names for scope in _meant(name, held, called))
 
 
 def _meant(name: str, held: set[str], called: dict[str, str]) -> set[str]:

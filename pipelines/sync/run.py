@@ -1,20 +1,20 @@
-"""One run, top to bottom: lock → read → land → settle → models → documents → publish → lock released → embeddings.
+"""One run, top to bottom: lock → read → load → recheck → models → documents → publish → lock released → embeddings.
 
-Sources are read side by side; all that touches dlt or DuckDB happens in one worker thread, one landing at a time, while
-the reading goes on. A landing commits whatever prefix of the batches has arrived, every few thousand rows, so a killed
-first read goes on where it was. What was landed and not yet published is remembered before it is landed: a run that is
-killed in between is finished by the next one, also if that finds nothing new.
+Sources are extracted side by side, each in a thread of its own; all that touches DuckDB happens in one worker thread,
+one load at a time. An extraction ends politely after some thousand rows, is loaded, and the next goes on where it was:
+so a killed first read redoes a bounded part. What was loaded and not yet published is remembered before it is loaded: a
+run that is killed in between is finished by the next one, also if that finds nothing new.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import duckdb
 import orjson
@@ -28,17 +28,16 @@ from pipelines.state.payloads import Payloads
 from pipelines.state.quarantine import Quarantine, open_keys
 from pipelines.state.runners import leave_word
 from pipelines.sync.after_load import STATUS, Making, Options
-from pipelines.sync.load.intake import Intake
+from pipelines.sync.load import SourcePipeline
 from pipelines.sync.output.report import Report, SourceReport, Watch, totals
+from pipelines.sync.reader import SourceReader
 from pipelines.sync.recheck import look, readings_owed, rule, scopes_read, suspects
 from pipelines.warehouse.data_dir import DataDir, LandingError, PublishError
 from pipelines.warehouse.errors import Unavailable
 from sources.core.http.client import Api
 from sources.core.reading import Problem, Reading, Unread, is_of_one
 from sources.core.source import Source
-
-if TYPE_CHECKING:
-    from pipelines.sync.load.landing import Landing
+from sources.extraction import Extraction
 
 __all__ = ["Connected", "Options", "Run", "sync"]
 
@@ -102,7 +101,7 @@ class Run:
     options: Options
     worker: ThreadPoolExecutor
     watch: Watch
-    landings: "dict[str, Landing]" = field(default_factory=dict)
+    opened: dict[str, SourcePipeline] = field(default_factory=dict)
     is_torn: bool = False  # a landing broke off: half a package is not for readers
 
     async def work(self, job: Callable[..., Any], *args: Any) -> Any:
@@ -114,21 +113,26 @@ class Run:
             await asyncio.wait([running])
             raise
 
-    def open(self, source: Source) -> "Landing":
+    def open(self, source: Source) -> SourcePipeline:
         """Where the source's rows go, and how far it was read."""
-        from pipelines.sync.load.landing import Landing
-
-        landing = Landing.open(self.home, source.name, source.tables, source.fills, quick=self.options.quick)
-        if landing.was_dropped:  # what was made of the tables that somebody dropped is made anew, too
+        pipeline = SourcePipeline.open(self.home, source.name, source.tables, source.fills, quick=self.options.quick)
+        if pipeline.was_dropped:  # what was made of the tables that somebody dropped is made anew, too
             self.ledger.learn("settings", "")
-        self.landings[source.name] = landing
-        return landing
+        self.opened[source.name] = pipeline
+        return pipeline
 
-    def intake(self, source: Source, landing: "Landing", chunk_rows: int) -> Intake:
-        return Intake(
-            landing, self.ledger, self.run_id, chunk_rows, self.work, partial(self._landed, source.name),
-            Payloads(self.home.payloads) if self.options.keep_payloads else None,
-        )  # fmt: skip
+    def reader(self, source: Source, pipeline: SourcePipeline, extraction: Extraction) -> SourceReader:
+        payloads = Payloads(self.home.payloads) if self.options.keep_payloads else None
+        return SourceReader(
+            source,
+            pipeline,
+            extraction,
+            self.ledger,
+            self.run_id,
+            self.work,
+            partial(self._landed, source.name),
+            payloads,
+        )
 
     async def guarded(self, connected: Connected) -> SourceReport:
         """One source's failure never stops another, whatever it is."""
@@ -146,39 +150,60 @@ class Run:
         return SourceReport(name, len(connected.source.scopes()), problems=[problem])
 
     async def read_source(self, connected: Connected) -> SourceReport:
-        source, ledger = connected.source, self.ledger
-        landing = await self.work(self.open, source)
-        failed = frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(source.name))
-        turn = int(ledger.fact(f"turns {source.name}") or 0) + 1
-        async with connected.connect() as api:
-            intake = self.intake(source, landing, self.options.chunk_rows)
-            reading = self.watch.readings[source.name] = intake.reading = Reading(
-                api, intake.take, landing.cursors, full=self.options.full, sweep=self._sweeps(source.name, landing),
-                deep=self.options.deep, turn=turn, run=self.run_id,
-                since_run=ledger.third_last(self.run_id, source.name), look=partial(self.work, look, self.home),
-                is_new=not (landing.cursors or landing.is_shaped()),
-                unread=Quarantine(ledger, source.name).unread(), open_failures=failed,
-                safe_backfill_hours=self.options.safe_backfill_hours,
-                skipped_before=skips.known(ledger.connection, source.name),
-            )  # fmt: skip
-            self.watch.scopes[source.name] = len(source.scopes())
-            self.watch.at("reading", source.name)
-            await source.read(reading)
-            await source.retry(
-                reading, [each for key, each in reading.unread.items() if each.is_due and key not in reading.healed]
-            )
-            await self._land(source, intake)
-            await self._settle(source, reading, intake)
-            self.watch.left(source.name)
-        return self._record(source, reading, intake)
+        source = connected.source
+        pipeline = await self.work(self.open, source)
+        begins = self._begins(source, pipeline)
+        extraction = Extraction(
+            connected.connect,
+            source.fills,
+            max_rows=self.options.chunk_rows,
+            max_seconds=self.options.chunk_seconds,
+            begun=begins,
+            saved=pipeline.kept,
+            at_once=source.at_once,
+            is_runs=True,
+        )
+        reader = self.reader(source, pipeline, extraction)
+        self.watch.scopes[source.name] = len(source.scopes())
+        self.watch.at("reading", source.name)
+        reading = await reader.read(source.resources)
+        due = [each for key, each in reading.unread.items() if each.is_due and key not in reading.healed]
+        await reader.read_by_itself([*source.beside(reading), *source.retries(reading, due)])
+        await self._recheck(source, reading, reader)
+        self.watch.left(source.name)
+        return self._record(source, reading, reader)
 
-    async def _land(self, source: Source, intake: Intake) -> None:
-        """What is left of what was read."""
-        if intake.is_owing:
-            self.watch.at("landing", source.name)
-        await intake.land()
+    def _begins(self, source: Source, pipeline: SourcePipeline) -> Callable[[Api, Any, bool], Reading]:
+        """The reading of this run, at the beginning of each of its extractions."""
+        ledger, name = self.ledger, source.name
+        begin = partial(
+            Reading,
+            full=self.options.full,
+            sweep=self._sweeps(name, pipeline),
+            deep=self.options.deep,
+            turn=int(ledger.fact(f"turns {name}") or 0) + 1,
+            run=self.run_id,
+            since_run=ledger.third_last(self.run_id, name),
+            look=partial(self.work, look, self.home),
+            is_new=pipeline.is_new,
+            unread=Quarantine(ledger, name).unread(),
+            open_failures=frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(name)),
+            safe_backfill_hours=self.options.safe_backfill_hours,
+            skipped_before=skips.known(ledger.connection, name),
+        )
+        reading: Reading | None = None
 
-    async def _settle(self, source: Source, reading: Reading, intake: Intake) -> None:
+        def begun(api: Api, saved: Mapping[str, Mapping[str, object]], is_new: bool) -> Reading:
+            nonlocal reading
+            if reading is None:
+                reading = self.watch.readings[name] = begin(api, saved)
+            else:
+                reading.go_on(api, saved)
+            return reading
+
+        return begun
+
+    async def _recheck(self, source: Source, reading: Reading, reader: SourceReader) -> None:
         """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
         landed or failed since, and it would be asked for by the same rule."""
         ledger, due = self.ledger, f"due {source.name}"
@@ -189,8 +214,7 @@ class Run:
         found = await self.work(suspects, self.home, source, reading)
         if found:
             self.watch.settles(source.name, sum(map(readings_owed, found)))
-            await source.settle(reading, found)
-            await self._land(source, intake)
+            await reader.read_by_itself(source.rechecks(reading, found))
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at
             reading.full = False
             found = await self.work(suspects, self.home, source, reading)
@@ -206,7 +230,7 @@ class Run:
         """
         return Making(
             self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
-            lambda: {name: each.cursors for name, each in self.landings.items() if each.kept is None}, report,
+            lambda: {name: each.cursors for name, each in self.opened.items() if each.kept is None}, report,
             note or (lambda phase: self.ledger.note(self.run_id, phase=phase)), detail or (lambda _: report.stages),
         )  # fmt: skip
 
@@ -220,9 +244,9 @@ class Run:
         self.watch.landed[name] = rows
         self.watch.on_change(self.watch)
 
-    def _sweeps(self, name: str, landing: "Landing") -> bool:
+    def _sweeps(self, name: str, pipeline: SourcePipeline) -> bool:
         """Asked for, or due. A first read sees everything anyway."""
-        if not landing.cursors:
+        if not pipeline.cursors:
             return False
         if self.options.sweep:
             return True
@@ -259,10 +283,10 @@ class Run:
 
         return was_read
 
-    def _missing(self, source: Source, reading: Reading, intake: Intake) -> list[Unread]:
+    def _missing(self, source: Source, reading: Reading, reader: SourceReader) -> list[Unread]:
         """What lies in quarantine of the scopes that this run has read. Readers are told what came and went."""
         kept = Quarantine(self.ledger, source.name)
-        intake.keep_raw()
+        reader.keep_raw()
         kept.heal(self._healed(reading))
         unread, scopes = kept.unread(), set(scopes_read(reading))
         if open_keys(unread) != open_keys(reading.unread):
@@ -273,7 +297,7 @@ class Run:
             if not each.is_let_be and each.scope in scopes and each.surface not in left_out
         ]  # fmt: skip
 
-    def _record(self, source: Source, reading: Reading, intake: Intake) -> SourceReport:
+    def _record(self, source: Source, reading: Reading, reader: SourceReader) -> SourceReport:
         ledger, name = self.ledger, source.name
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
@@ -285,7 +309,7 @@ class Run:
             ledger.learn_quota(name, quota)
         if reading.api.ahead is not None:
             ledger.learn(f"clock {name}", str(reading.api.ahead))
-        missing = self._missing(source, reading, intake)
+        missing = self._missing(source, reading, reader)
         swept = reading.sweep or ledger.fact(f"swept {name}") is None
         if not self.options.is_narrowed:
             ledger.learn(f"turns {name}", str(reading.turn))
@@ -298,7 +322,7 @@ class Run:
             source=name, scopes=len(source.scopes()), completed=reading.completed,
             requests=sum(t.requests for t in tallies),
             not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
-            rows=intake.rows, replayed=sum(t.replayed for t in tallies), packages=intake.packages,
+            rows=reader.rows, replayed=sum(t.replayed for t in tallies), packages=reader.pipeline.packages,
             waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
             quota=quota.limit if quota else None, swept=reading.sweep, unread=missing, told=reading.told,
             deleted=reading.deleted, problems=reading.problems, names=reading.names, whole=reading.whole,

@@ -146,11 +146,11 @@ def _landed() -> Iterator[tuple[str, Table]]:
 def _cursors(ours: DataDir, theirs: DataDir, told: Moved) -> None:
     """After their rows."""
     from pipelines.state.ledger import Ledger
-    from pipelines.sync.load.landing import Landing
+    from pipelines.sync.load import SourcePipeline
 
     with Ledger.open(ours.control) as ledger:
         for source, tables in landed_tables().items():
-            cursors = Landing.open(ours, source, tables, landed_fills()[source]).cursors
+            cursors = SourcePipeline.open(ours, source, tables, landed_fills()[source]).cursors
             theirs.destination.keep_cursors(theirs, source, cursors, ledger.scopes(source))
             told.cursors += sum(map(len, cursors.values()))
 

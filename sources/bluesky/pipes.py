@@ -11,11 +11,10 @@ from typing import Any
 import dlt
 from dlt.extract.source import DltSource
 
-from sources.bluesky.accounts import Account
-from sources.bluesky.source import Bluesky, BlueskyConfig, feed
+from sources.bluesky.source import Bluesky, BlueskyConfig
 from sources.bluesky.tables import FILLS
 from sources.core.http.client import connect
-from sources.core.reading import Batch, Walk
+from sources.core.reading import Walk
 from sources.declared import needs, settings
 from sources.extraction import Extraction, without_rechecks
 from sources.pipes import rest, stoppable, together
@@ -65,12 +64,6 @@ def declared(service: Bluesky, extraction: Extraction) -> Any:
         for n in range(0, len(polled), TOGETHER):
             if extraction.is_spent:
                 return
-            yield [Walk("posts", account.did, _batches(account)) for account in polled[n : n + TOGETHER]]
-
-    async def _batches(account: Account) -> AsyncIterator[Batch]:
-        for batch in account.names_known():
-            yield batch
-        async for batch in feed(extraction.reading, account, service.config):
-            yield batch
+            yield [service.walk(reading, account) for account in polled[n : n + TOGETHER]]
 
     return [accounts, together(extraction, accounts, "posts"), *rest(extraction)]

@@ -9,7 +9,7 @@ Tables  actors (did); posts, post_links, post_images, post_tags, post_mentions p
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -120,6 +120,21 @@ class Bluesky:
         if self.config.probe and not (reading.sweep or reading.full or reading.turn % FORCED_EVERY == 0):
             self._polled = await changed(reading, self._polled)
         return self._polled
+
+    def readings(self, reading: Reading) -> Iterable[Callable[[], Awaitable[list[Walk]]]]:
+        async def feeds() -> list[Walk]:
+            return [self.walk(reading, account) for account in await self.found(reading)]
+
+        return [feeds]
+
+    def walk(self, reading: Reading, account: Account) -> Walk:
+        async def batches() -> AsyncIterator[Batch]:
+            for batch in account.names_known():
+                yield batch
+            async for batch in feed(reading, account, self.config):
+                yield batch
+
+        return Walk("posts", account.did, batches())
 
     def beside(self, reading: Reading) -> Iterable[Walk]:
         return ()

@@ -120,6 +120,11 @@ class Reading:
     told: list[str] = field(default_factory=list)  # what people are to know: who is missing, gone, back
     deleted: int = 0  # rows that say so
 
+    def go_on(self, api: Api, saved: Mapping[str, Mapping[str, object]]) -> None:
+        """With another client, from where it has come."""
+        api.after(self.api)
+        self.api, self.saved = api, saved
+
     @property
     def has_newly_failed(self) -> bool:
         """Whether a sweep must be repeated at once. What failed before (a name that nobody has) would have every run

@@ -14,7 +14,7 @@ from sources.core.paging import Ask, Identified, Page, Sight, Window, page_of
 from sources.core.reading import Batch, Reading
 from sources.core.values import Json, Row, Unreadable, fingerprint, held_instant, instant, integer
 
-__all__ = ["PER_PAGE", "Found", "Scope", "ScopeType", "Shape", "identify_by", "look_up", "noticed"]
+__all__ = ["PER_PAGE", "Found", "Scope", "ScopeType", "Shape", "find", "identify_by", "look_up", "noticed"]
 
 log = logging.getLogger("earshot")
 
@@ -156,6 +156,15 @@ async def look_up(reading: Reading, kind: ScopeType, name: str, key: str) -> tup
         batch = Batch(kind.table, key, {kind.table: [row]} if is_news else {}, cursor)
     reading.names[place.scope] = place.name
     return place, batch
+
+
+async def find(reading: Reading, kind: ScopeType, name: str, key: str) -> Found | None:
+    """One that cannot be looked up is recorded."""
+    try:
+        return Found(name, *await look_up(reading, kind, name, key))
+    except Failure as failure:
+        reading.fail(key, kind.noun, failure)
+        return None
 
 
 def _known(saved: object) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """What a service must bring to be read by a run; pipelines/ knows nothing else of it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Protocol
 
-from sources.core.reading import Reading, Walk
+from sources.core.reading import Batch, Reading, Walk, side_by_side
 from sources.core.surfaces import Fills
 from sources.core.unread import Unread
 from sources.core.values import Row, Table
 
-__all__ = ["Source"]
+__all__ = ["Source", "read_all"]
+
+AT_ONCE = 20
 
 
 class Source(Protocol):
@@ -34,6 +36,9 @@ class Source(Protocol):
     def declared(self, extraction: Any) -> Any:
         """The dlt source."""
 
+    def readings(self, reading: Reading) -> Iterable[Callable[[], Awaitable[list[Walk]]]]:
+        """All lists, place by place: who asks for one finds the place first."""
+
     def suspect_values(self, reading: Reading) -> dict[str, object] | None:
         """What that SQL is to be asked with; None: this reading leaves nothing to suspect."""
 
@@ -45,3 +50,18 @@ class Source(Protocol):
 
     def rechecks(self, reading: Reading, suspects: list[Row]) -> Iterable[Walk]:
         """What does not add up, read again by itself."""
+
+
+async def read_all(source: Source, reading: Reading, take: Callable[[Batch], Awaitable[None]]) -> None:
+    """What a run would read, without dlt. Whoever takes it may stop it by an exception."""
+
+    async def one(walk: Walk) -> None:
+        walked = reading.walked(walk.surface, walk.scope, walk.batches) if walk.surface else walk.batches
+        async for batch in walked:
+            await take(batch)
+
+    async def place(walks: Callable[[], Awaitable[list[Walk]]]) -> None:
+        await side_by_side((one(walk) for walk in await walks()), AT_ONCE)
+
+    await side_by_side((place(walks) for walks in source.readings(reading)), AT_ONCE)
+    await side_by_side((one(walk) for walk in source.beside(reading)), source.at_once)

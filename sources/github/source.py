@@ -10,9 +10,10 @@ Tables  repositories (id), issues (id; pull requests are issues too), openers, i
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 
 from pendulum import DateTime
 
@@ -21,7 +22,7 @@ from sources.core.cursor import Changes, follow, start_of
 from sources.core.http.client import Failure
 from sources.core.paging import Ask
 from sources.core.reading import Batch, Reading, Unread, Walk
-from sources.core.scope import Found, Scope, identify_by, look_up
+from sources.core.scope import Found, Scope, find, identify_by, look_up
 from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
 from sources.core.values import Json, Row, Table, fingerprint, instant
@@ -123,6 +124,24 @@ class Github:
             return [found]
         self._followed[repo.scope] = sorted(set(pulls))
         return [replace(found, has_lists=False)]
+
+    def readings(self, reading: Reading) -> Iterable[Callable[[], Awaitable[list[Walk]]]]:
+        return [partial(self._lists, reading, name) for name in self.scopes()]
+
+    async def _lists(self, reading: Reading, name: str) -> list[Walk]:
+        found = await find(reading, REPOSITORY, name, name.lower())
+        if found is None:
+            return []
+        repos = [each.place for each in self.found(found) if each.has_lists]
+        return [
+            Walk("", found.scope, found.batches()),
+            *(
+                Walk(name, repo.scope, walk(repo, self.config))
+                for repo in repos
+                for name, walk in LISTS.items()
+                if name in self.surfaces
+            ),
+        ]
 
     def beside(self, reading: Reading) -> Iterator[Walk]:
         """The pull requests that are followed by themselves."""

@@ -8,20 +8,21 @@ Tables  projects, merge_requests, issues (id) with labels, assignees, reviewers;
         request or issue threads, resource_events, closes_issues, diffs (parent_key), note_versions (id, version)
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from urllib.parse import quote
 
 from pendulum import DateTime
 
 from sources.core.http.client import Answer, Failure
 from sources.core.reading import Reading, Unread, Walk
-from sources.core.scope import Found, Scope, ScopeType, look_up
+from sources.core.scope import Found, Scope, ScopeType, find, look_up
 from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
 from sources.core.values import Json, Row, Table, Unreadable
 from sources.gitlab import rows
-from sources.gitlab.lists import KINDS, GitlabConfig, again
+from sources.gitlab.lists import KINDS, GitlabConfig, again, listed
 from sources.gitlab.recheck import DUE, rechecks
 from sources.gitlab.reply import GitlabAnswers
 from sources.gitlab.tables import FILLS, TABLES
@@ -81,6 +82,17 @@ class Gitlab:
         # a note within the minute after a touch shows under that touch's time
         place.reading.whole[place.scope] = floor + self.config.overlap if floor else None
         return [found]
+
+    def readings(self, reading: Reading) -> Iterable[Callable[[], Awaitable[list[Walk]]]]:
+        return [partial(self._lists, reading, name) for name in self.scopes()]
+
+    async def _lists(self, reading: Reading, name: str) -> list[Walk]:
+        found = await find(reading, PROJECT, name, name)
+        if found is None:
+            return []
+        self.found(found)
+        lists = [Walk(each, found.scope, listed(found.place, each, self.config)) for each in sorted(self.surfaces)]
+        return [Walk("", found.scope, found.batches()), *lists]
 
     def beside(self, reading: Reading) -> Iterable[Walk]:
         return ()

@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pendulum
 
 from pipelines.warehouse.data_dir import DataDir
-from tests.in_memory import InMemory, InMemoryLanding
+from tests.in_memory import InMemory, InMemoryPipeline
 from tests.storm.bluesky import BlueskyMob
 from tests.storm.child import Ended, Kill, Run, forked, inside
 from tests.storm.github import GitHubMob
@@ -180,7 +180,7 @@ class Round:
         return found
 
     def _in_memory(self, run: Run) -> Ended:
-        with patch("pipelines.sync.load.landing.Landing", InMemoryLanding):
+        with patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline):
             ended = inside(run)
         for name, applied in ended.applied.items():
             self.tally.operations[name] += applied

@@ -11,14 +11,13 @@ do: readers see all of it at once. No list's cursor moves; the watermarks of wha
 """
 
 import asyncio
-import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import duckdb
 import orjson
@@ -26,18 +25,17 @@ import orjson
 from pipelines.state.ledger import Ledger
 from pipelines.state.quarantine import Quarantine
 from pipelines.sync.after_load import STATUS, Making, staged
+from pipelines.sync.load import SourcePipeline
 from pipelines.sync.output.report import Report, SourceReport, Watch, totals
 from pipelines.sync.recheck import look
 from pipelines.sync.run import Options, Run
 from pipelines.sync.targets.outcomes import CANCELLED, PARTIAL, UNENDED, Cancelled, Order, Outcome, Surgery
 from pipelines.warehouse.data_dir import DataDir, Locked, as_dicts
-from sources.core.http.client import Failure
-from sources.core.reading import Batch, Problem, Reading, Unread, not_understood
+from sources.core.http.client import Api, Failure
+from sources.core.reading import Batch, Problem, Reading, Unread, Walk, not_understood
 from sources.core.targets import Fetched, Target
 from sources.core.values import Row, Unreadable, json_bytes
-
-if TYPE_CHECKING:
-    from pipelines.sync.load.landing import Landing
+from sources.extraction import Extraction
 
 __all__ = ["operate"]
 
@@ -105,12 +103,10 @@ class _Stages:
     async def run(self) -> int:
         """The exit code."""
         order, making = self.surgery.order, None
-        if not order.preflight_only:
-            self.warehouse.worker.submit(_import_dlt)  # while the network is waited for
         async with order.connected.connect() as api:
             run, source = self.warehouse, order.source.name
             reading = run.watch.readings[source] = Reading(
-                api, _nothing, {}, unread=Quarantine(self.ledger, source).unread(), run=self.surgery.run_id,
+                api, {}, unread=Quarantine(self.ledger, source).unread(), run=self.surgery.run_id,
                 look=partial(run.work, look, run.home),
             )  # fmt: skip
             try:
@@ -136,10 +132,10 @@ class _Stages:
             try:
                 batches = await self._dependents(fresh, held)
             finally:
-                landing = await opening
+                pipeline = await opening
         self._record(reading, [(name, one.target) for one in fresh for name in one.dependents])
         self.touched = [one.key for one in fresh]
-        await self._land(reading, landing, [*(one.batch for one in fresh), *batches])
+        await self._land(reading, pipeline, [*(one.batch for one in fresh), *batches])
         if self.surgery.order.decide:
             self.surgery.order.decide(reading.api.now)
         making = self.warehouse.making(self.report, self._note, self.surgery.counters)
@@ -193,19 +189,25 @@ class _Stages:
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches
 
-    async def _opened(self, fresh: list[Fetched]) -> "Landing | None":
+    async def _opened(self, fresh: list[Fetched]) -> SourcePipeline | None:
         """While the dependents are waited for."""
         return await self.warehouse.work(self.warehouse.open, self.surgery.order.source) if fresh else None
 
-    async def _land(self, reading: Reading, landing: "Landing | None", batches: list[Batch]) -> None:
+    async def _land(self, reading: Reading, pipeline: SourcePipeline | None, batches: list[Batch]) -> None:
         """Everything in one package, by the way that a bulk run's batches take."""
-        if landing:
-            intake = self.warehouse.intake(self.surgery.order.source, landing, sys.maxsize)
-            intake.reading = reading
-            for batch in batches:
-                await intake.take(batch)
-            await intake.land()
-            self.told.packages, self.told.rows = intake.packages, intake.rows
+        source = self.surgery.order.source
+        if pipeline:
+
+            def begun(api: Api, saved: Mapping[str, Mapping[str, object]], is_new: bool) -> Reading:
+                reading.saved = saved
+                return reading
+
+            extraction = Extraction(
+                lambda: nullcontext(reading.api), source.fills, begun=begun, saved=pipeline.kept, is_runs=True
+            )
+            reader = self.warehouse.reader(source, pipeline, extraction)
+            await reader.read_by_itself([Walk("", self.scope, _ready(batches))])
+            self.told.packages, self.told.rows = pipeline.packages, reader.rows
         for outcome in self.surgery.outcomes.values():
             outcome.ingested = outcome.fetched and not outcome.is_stale
         self._tell(reading)
@@ -285,9 +287,6 @@ class _Stages:
         return staged(name, self._note, self.warehouse.watch, self.surgery.timings_ms)
 
 
-def _import_dlt() -> None:
-    import pipelines.sync.load.loading  # noqa: F401
-
-
-async def _nothing(batch: Batch) -> None:
-    """A look-up of the project has news of it too: the next bulk run lands them with their cursor."""
+async def _ready(batches: list[Batch]) -> AsyncIterator[Batch]:
+    for batch in batches:
+        yield batch

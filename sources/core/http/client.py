@@ -121,6 +121,16 @@ class Api:
                 return accepted(answer)
         raise Failure("RATE_LIMITED", f"{self.base.host} keeps limiting this request; try again later")
 
+    def after(self, before: "Api") -> None:
+        """With what another client of this service has learned, whose time is over: limits, clocks, what fails."""
+        self.quota, self.tells_ends, self.latest, self.ahead = (
+            before.quota,
+            before.tells_ends,
+            before.latest,
+            before.ahead,
+        )
+        self.waits, self._endpoints, self._pauses = before.waits, before._endpoints, before._pauses.again()
+
     @property
     def now(self) -> DateTime:
         """The server's clock; ours only as long as it has said nothing."""

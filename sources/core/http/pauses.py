@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,10 @@ class Pauses:
     _limits: int = 0  # limits in a row
     _is_careful: bool = False  # nothing was answered since the last pause
     _probe: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def again(self) -> "Pauses":
+        """The same for another event loop; whoever asked alone there is over."""
+        return replace(self, _probe=asyncio.Lock())
 
     @asynccontextmanager
     async def turn(self, tally: "RequestCounts", sleep: Callable[[float], Awaitable[None]]) -> AsyncIterator[int]:
