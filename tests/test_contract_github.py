@@ -19,8 +19,10 @@ from sources.core.config import Secret
 from sources.core.http.client import connect
 from sources.core.reading import Batch, Reading, Unread
 from sources.core.reply import Address, Look, PostedComment
+from sources.core.source import read_all
 from sources.core.targets import Target
 from sources.core.values import json_text
+from sources.github.recheck import retries
 from sources.github.source import Github, GithubConfig
 from tests.memory import Memory
 
