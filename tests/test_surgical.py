@@ -423,7 +423,7 @@ def test_notes_that_a_broken_load_left_of_what_is_gone_count_nowhere(
         connection.execute("DELETE FROM gitlab.merge_requests WHERE number = 1")
         connection.execute("DELETE FROM ops.taken_loads")
     with Ledger.open(gitlab.home.control) as ledger:
-        ledger.learn("unpublished", "1")
+        ledger.state.is_unpublished = True
     project.delete(gone)
     assert gitlab.run(sweep=True).exit_code == 0
     live = "SELECT DISTINCT parent_number FROM feedback.comments WHERE parent_kind = 'merge_request'"

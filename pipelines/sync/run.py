@@ -23,9 +23,10 @@ import pendulum
 from pipelines.models import build
 from pipelines.replies import reply_seen
 from pipelines.state import ledger_history, skips
-from pipelines.state.ledger import LONG_AGO, Ledger
+from pipelines.state.ledger import Ledger
 from pipelines.state.payloads import Payloads
 from pipelines.state.quarantine import Quarantine, open_keys
+from pipelines.state.run_state import LONG_AGO
 from pipelines.state.runners import leave_word
 from pipelines.sync.after_load import STATUS, Making, Options
 from pipelines.sync.load.intake import Intake
@@ -120,7 +121,7 @@ class Run:
 
         landing = Landing.open(self.home, source.name, source.tables, source.fills, quick=self.options.quick)
         if landing.was_dropped:  # what was made of the tables that somebody dropped is made anew, too
-            self.ledger.learn("settings", "")
+            self.ledger.state.made_with = None
         self.landings[source.name] = landing
         return landing
 
@@ -149,7 +150,7 @@ class Run:
         source, ledger = connected.source, self.ledger
         landing = await self.work(self.open, source)
         failed = frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(source.name))
-        turn = int(ledger.fact(f"turns {source.name}") or 0) + 1
+        turn = ledger.source_state(source.name).turn + 1
         async with connected.connect() as api:
             intake = self.intake(source, landing, self.options.chunk_rows)
             reading = self.watch.readings[source.name] = intake.reading = Reading(
@@ -181,10 +182,10 @@ class Run:
     async def _settle(self, source: Source, reading: Reading, intake: Intake) -> None:
         """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
         landed or failed since, and it would be asked for by the same rule."""
-        ledger, due = self.ledger, f"due {source.name}"
+        ledger, state = self.ledger, self.ledger.source_state(source.name)
         is_suspected = reading.sweep or reading.full or bool(ledger.open_failures(source.name))
         is_suspected = is_suspected or bool(reading.sightings) or any(u.is_due for u in reading.unread.values())
-        if not is_suspected and ledger.fact(due) == rule(source, reading):
+        if not is_suspected and state.nothing_due_by == rule(source, reading):
             return
         found = await self.work(suspects, self.home, source, reading)
         if found:
@@ -195,7 +196,7 @@ class Run:
             reading.full = False
             found = await self.work(suspects, self.home, source, reading)
         if found or not self.options.is_narrowed:
-            ledger.learn(due, "suspects" if found else rule(source, reading))
+            state.nothing_due_by = None if found else rule(source, reading)
 
     def making(
         self, report: Report, note: Callable[[str], None] | None = None,
@@ -226,7 +227,7 @@ class Run:
             return False
         if self.options.sweep:
             return True
-        last = self.ledger.fact(f"swept {name}")
+        last = self.ledger.source_state(name).swept_at
         if last is None or self.options.is_narrowed:  # what is due for all is not done by some
             return False
         return self.options.sweep_is_due(last)
@@ -244,11 +245,11 @@ class Run:
     def _was_read(self, source: Source, reading: Reading) -> Callable[[str, str], bool]:
         """Whether this run would have met a failure again, by scope and surface: what a sweep met, and only a sweep
         asks for, is not over because nobody asked."""
-        met, is_narrowed = f"met sweeping {source.name}", self.options.is_narrowed
-        owed = {(scope, surface) for scope, surface in orjson.loads(self.ledger.fact(met) or "[]")}
+        state, is_narrowed = self.ledger.source_state(source.name), self.options.is_narrowed
+        owed = state.met_sweeping
         if reading.sweep:
-            failed = {(problem.scope, problem.surface) for problem in reading.problems}
-            self.ledger.learn(met, orjson.dumps(sorted(failed | owed if is_narrowed else failed)).decode())
+            failed = frozenset((problem.scope, problem.surface) for problem in reading.problems)
+            state.met_sweeping = failed | owed if is_narrowed else failed
         scopes = set(scopes_read(reading))
         left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
 
@@ -266,7 +267,7 @@ class Run:
         kept.heal(self._healed(reading))
         unread, scopes = kept.unread(), set(scopes_read(reading))
         if open_keys(unread) != open_keys(reading.unread):
-            self.ledger.learn("unpublished", str(self.run_id))
+            self.ledger.state.is_unpublished = True
         left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
         return [
             each for each in unread.values()
@@ -275,6 +276,7 @@ class Run:
 
     def _record(self, source: Source, reading: Reading, intake: Intake) -> SourceReport:
         ledger, name = self.ledger, source.name
+        state = ledger.source_state(name)
         for tally in reading.tallies.values():
             tally.replayed = max(0, tally.fetched - tally.new)
         ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
@@ -282,17 +284,17 @@ class Run:
         asked = set(source.scopes()) if self.options.is_narrowed else None
         skips.record(ledger.connection, name, reading.skipped, asked)
         if quota := reading.api.quota:
-            ledger.learn_quota(name, quota)
+            state.keep_quota(quota)
         if reading.api.ahead is not None:
-            ledger.learn(f"clock {name}", str(reading.api.ahead))
+            state.clock_ahead = reading.api.ahead
         missing = self._missing(source, reading, intake)
-        swept = reading.sweep or ledger.fact(f"swept {name}") is None
+        swept = reading.sweep or state.swept_at is None
         if not self.options.is_narrowed:
-            ledger.learn(f"turns {name}", str(reading.turn))
+            state.turn = reading.turn
             if swept and not reading.has_newly_failed:
-                ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
+                state.swept_at = pendulum.now("UTC")
         if reading.resets - {(problem.surface, problem.scope) for problem in reading.problems}:
-            ledger.learn(f"swept {name}", LONG_AGO)  # once: what failed is reset again
+            state.swept_at = LONG_AGO  # once: what failed is reset again
         tallies = reading.tallies.values()
         return SourceReport(
             source=name, scopes=len(source.scopes()), completed=reading.completed,

@@ -68,7 +68,7 @@ class Intake:
         news = {key: record for key, record in self.reading.quarantined.items() if key not in self._kept}
         Quarantine(self.ledger, self.landing.source).keep(news.values())
         if news.keys() - self.reading.unread.keys():
-            self.ledger.learn("unpublished", str(self.run_id))
+            self.ledger.state.is_unpublished = True
         self._kept |= news.keys()
 
     async def _keep(self, batch: Batch) -> None:
@@ -90,8 +90,8 @@ class Intake:
         assert self.reading is not None
         self.keep_raw()
         if pile.size:  # cursors alone show readers nothing new
-            self.ledger.learn("unpublished", str(self.run_id))
-        self.ledger.learn(f"due {self.landing.source}", "unknown")  # until the suspects were looked at
+            self.ledger.state.is_unpublished = True
+        self.ledger.source_state(self.landing.source).nothing_due_by = None  # until the suspects were looked at
         await self.work(self.landing.land, pile, dict(self.reading.names))
         self.packages += 1
         for table, count in pile.new.items():
