@@ -15,7 +15,7 @@ import duckdb
 from pipelines.models import build
 from pipelines.settings import landed_tables
 from pipelines.state import mirror
-from pipelines.sync.recheck import suspects
+from pipelines.sync.source.recheck import suspects
 from pipelines.warehouse.data_dir import DataDir
 from sources.core.reading import Reading
 from sources.gitlab.lists import GitlabConfig

@@ -26,6 +26,7 @@ from dlt.extract.source import SourceInjectableContext, SourceSchemaInjectableCo
 from pipelines.models.files import read_models
 from pipelines.models.landed_tables import TYPES
 from pipelines.sync.output.report import Report
+from pipelines.sync.source.committed import Committed
 from pipelines.sync.targets.outcomes import Surgery
 from pipelines.warehouse.data_dir import DataDir, as_dicts
 from pipelines.warehouse.embedded import Embedded
@@ -84,14 +85,13 @@ class InMemory(Embedded):
 
 @dataclass
 class InMemoryPipeline:
-    """As `pipelines.sync.load.SourcePipeline`: one package of rows and cursors at a time, whole or not at all."""
+    """As `pipelines.sync.source.pipeline.SourcePipeline`: one package of rows and cursors at a time, whole or not at all."""
 
     source: str
     tables: tuple[Table, ...]
     warehouse: InMemory
     fills: Fills
     kept: None = None
-    was_dropped: bool = False
     packages: int = 0
     _state: dict[str, Any] = field(default_factory=dict)  # as it will be, once the rows are in
     _rows: dict[str, list[Row]] = field(default_factory=dict)
@@ -114,8 +114,8 @@ class InMemoryPipeline:
         return believed(self._resources, self.fills)
 
     @property
-    def is_new(self) -> bool:
-        return not self._resources
+    def committed(self) -> Committed:
+        return Committed(self.cursors, is_new=not self._resources, is_shaped=bool(self._resources))
 
     @property
     def is_pending(self) -> bool:
@@ -143,7 +143,7 @@ class InMemoryPipeline:
             return
         with self.warehouse.db.cursor() as db:
             db.begin()
-            if self.is_new:
+            if not self._resources:
                 self._make(db)
             load = f"load-{len(self.warehouse.loads)}"
             for table in self.tables:
@@ -246,11 +246,11 @@ def in_memory(desk: D, base: D | None = None) -> D:
 
 class _Runs(Desk):
     def run(self, config: dict[str, Any] | None = None, **options: Any) -> Report:
-        with patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline):
+        with patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline):
             return super().run(config, **{"docs": False, **options})
 
     def operate(self, place: str, *targets: Target, options: dict[str, Any] | None = None, **more: Any) -> Surgery:
-        with patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline):
+        with patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline):
             return super().operate(place, *targets, options={"docs": False, **(options or {})}, **more)
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import dlt
 
-from pipelines.sync.load import SourcePipeline
+from pipelines.sync.source.pipeline import SourcePipeline
 from pipelines.warehouse.data_dir import DataDir
 from sources.core.http.client import Api
 from sources.core.reading import Batch, Reading, Walk

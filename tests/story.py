@@ -140,7 +140,7 @@ class Project:
         INSTEAD_OF[self.published] = memory
         with (
             patch("pipelines.run.home_of", lambda *a, **more: replace(found(*a, **more), destination=memory)),
-            patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline),
+            patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline),
         ):
             yield
 

@@ -315,7 +315,7 @@ def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known
         assert speaker.killed_saying("pipelines.replies.delivery:_proof", *words).code == -signal.SIGKILL
         with contextlib.closing(sqlite3.connect(speaker.data / "control.sqlite")) as control, control:
             if not is_known:
-                control.execute("UPDATE facts SET value = '0' WHERE name = 'clock github'")
+                control.execute("DELETE FROM run_state WHERE field = 'clock_ahead'")
             control.execute("UPDATE answers SET attempted_at = '2026-01-01T00:00:00Z'")  # no longer on its way
         assert speaker.say(*words).code == 0
         assert answers(speaker) == ["t"] and posts(speaker) == 1

@@ -45,8 +45,8 @@ def test_a_sweep_of_the_future_is_due() -> None:
     """As one of long ago; one of an hour ago is not."""
     now, options = pendulum.now("UTC"), Options(sweep_hours=24)
     for moment, is_due in ((FUTURE, True), (now.subtract(hours=25), True), (now.subtract(hours=1), False)):
-        assert options.sweep_is_due(moment.to_iso8601_string()) is is_due, moment
-    assert not options.sweep_is_due(now.add(seconds=30).to_iso8601_string()), "clocks are set by seconds all the time"
+        assert options.sweep_is_due(moment) is is_due, moment
+    assert not options.sweep_is_due(now.add(seconds=30)), "clocks are set by seconds all the time"
 
 
 def test_sweeps_go_on_after_a_run_with_a_clock_in_the_future(gitlab: GitLabDesk) -> None:
@@ -105,9 +105,9 @@ def test_folding_goes_on_too(tmp_path: Path) -> None:
         ran(ledger, days_ago=38, new=0)
         ledger_history.fold(ledger)
         assert len(told(ledger, "SELECT 1 FROM runs")) == 1
-        folded = ledger.fact(ledger_history.FOLDED)
+        folded = ledger.state.folded
         ledger_history.fold(ledger)
-        assert ledger.fact(ledger_history.FOLDED) == folded, "once a day"
+        assert ledger.state.folded == folded, "once a day"
 
 
 def test_a_run_that_died_in_the_future_is_dead(tmp_path: Path) -> None:

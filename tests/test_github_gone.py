@@ -220,7 +220,7 @@ def test_the_same_disagreement_at_a_later_time_is_another(read: Desk, repo: Repo
 def test_reading_all_again_puts_off_no_sweep(read: Desk) -> None:
     """`--full` lands what is there; it does not look for what is not."""
     with Ledger.open(read.home.control) as ledger:
-        before = ledger.fact("swept github")
+        before = ledger.source_state("github").swept_at
     read.run(full=True)
     with Ledger.open(read.home.control) as ledger:
-        assert ledger.fact("swept github") == before
+        assert ledger.source_state("github").swept_at == before

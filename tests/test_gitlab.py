@@ -20,7 +20,7 @@ from pipelines.demo.server.web import Request
 from pipelines.state import payloads as payload_files
 from pipelines.state.ledger import Ledger
 from pipelines.state.payloads import Payloads
-from pipelines.sync.load import SourcePipeline
+from pipelines.sync.source.pipeline import SourcePipeline
 from pipelines.warehouse.embedded import EMBEDDED
 from sources.core.targets import Target
 from sources.gitlab.threads import is_due, is_settled
@@ -378,7 +378,7 @@ def test_each_dependent_can_be_switched_off(small: GitLabDesk, switch: str, path
     assert not any(path in call.path for call in small.app.log)
     small.judge()
     with Ledger.open(small.home.control) as ledger:
-        assert ledger.fact("due gitlab") not in ("unknown", "suspects")
+        assert ledger.source_state("gitlab").nothing_due_by
     small.run({switch: False})
     assert {call.status for call in small.app.log} == {304}
     small.run()

@@ -30,7 +30,7 @@ STATEMENT = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.execute_que
 
 STAGES = [  # in the order of a run
     ("fetch", "sources.core.reading:Batch.__init__", "before", 3),
-    ("landing", "pipelines.sync.load:SourcePipeline.load", "before", 1),
+    ("landing", "pipelines.sync.source.pipeline:SourcePipeline.load", "before", 1),
     ("extract", f"{PIPELINE}.extract", "before", 1),
     ("normalize", f"{PIPELINE}.normalize", "before", 1),
     ("load", f"{PIPELINE}.load", "before", 1),
@@ -41,7 +41,7 @@ STAGES = [  # in the order of a run
     ("after a merge", COMMITTED, "after", 6),
     ("loaded, not said so", "dlt.load.load:Load.complete_package", "before", 1),
     ("loaded", f"{PIPELINE}.load", "after", 1),
-    ("before settling", "pipelines.sync.run:suspects", "before", 1),
+    ("before settling", "pipelines.sync.source.reader:suspects", "before", 1),
     ("ledger of reading", "pipelines.state.ledger:Ledger.record_requests", "before", 1),
     ("models", "pipelines.models.build:build", "before", 1),
     ("between models", "pipelines.models.build:_build_one", "before", 7),

@@ -11,7 +11,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from pipelines.sync.load import SourcePipeline, is_pending
+from pipelines.sync.source.committed import is_pending
+from pipelines.sync.source.pipeline import SourcePipeline
 from pipelines.warehouse.data_dir import DataDir, LandingError
 from sources.core.reading import Batch
 from sources.core.surfaces import Fills

@@ -16,7 +16,7 @@ from pipelines.demo.github.world import GitHubWorld
 from pipelines.settings import landed_fills, landed_tables
 from pipelines.state import decisions
 from pipelines.state.ledger import Ledger
-from pipelines.sync.load import SourcePipeline
+from pipelines.sync.source.pipeline import SourcePipeline
 from pipelines.warehouse.data_dir import DataDir, LandingError
 from tests.landed import opened
 from tests.speaker import Speaker, answers
@@ -218,7 +218,7 @@ def test_a_lost_ledger_comes_back_with_what_was_decided(reader: GitHubDesk, left
         decided.rows("INSERT INTO lifecycle VALUES ('github:1:1', 'watched', ?, NULL, 7)", [decisions.now()])
         decided.rows("INSERT INTO links VALUES ('github:1:1', 'github:1:2', ?)", [decisions.now()])
     with Ledger.open(home.control) as ledger:
-        ledger.learn("unpublished", "1")
+        ledger.state.is_unpublished = True
     reader.run()
     with decisions.writing(home) as decided:
         held = {table: decisions.dicts(decided, table) for table in decisions.TABLES}
@@ -246,7 +246,7 @@ def test_who_decides_next_restores_it_too(reader: GitHubDesk) -> None:
     """Not only a run; and a reader is told as of the last publish, without writing anything."""
     decide(reader.home, ("bot", "a"))
     with Ledger.open(reader.home.control) as ledger:
-        ledger.learn("unpublished", "1")
+        ledger.state.is_unpublished = True
     reader.run()
     lose(reader, "control.sqlite")
     with reader.home.destination.control(reader.home, writes=False) as told:
@@ -325,7 +325,8 @@ def test_another_answer_is_said_after_one_look(speaker: Speaker) -> None:
         long_ago = pendulum.now("UTC").subtract(hours=1).to_iso8601_string()  # nothing is on its way any more
         decided.rows("UPDATE restorations SET restored_at = ?", [long_ago])
     with Ledger.open(speaker.data / "control.sqlite") as ledger:
-        ledger.learn("clock github", str((pendulum.now("UTC") - speaker.app.world.now).total_seconds()))
+        ahead = (pendulum.now("UTC") - speaker.app.world.now).total_seconds()
+        ledger.source_state("github").clock_ahead = ahead
     told = speaker.told("reply", "--pr", "2", "--body", "Thank you!", "--token", "thanks-2")
     assert told["ok"] and told["data"]["is_new"] and answers(speaker) == ["thanks-2"]
     assert [call.method for call in speaker.app.log if call.path.endswith("/comments")] == ["GET", "POST"]

@@ -50,7 +50,7 @@ def test_what_does_not_fit_is_made_without_a_limit(
     from pipelines.state.ledger import Ledger
 
     with Ledger.open(gitlab.home.control) as ledger:
-        ledger.learn("unpublished", "1")
+        ledger.state.is_unpublished = True
     with caplog.at_level(logging.INFO, logger="earshot.making"):
         report = gitlab.run()
     assert report.exit_code == 0 and "built again without a limit" in caplog.text

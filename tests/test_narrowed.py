@@ -51,7 +51,7 @@ def test_what_was_not_read_is_not_well(tmp_path: Path) -> None:
     with served(world, tmp_path, repos=(REPO, OTHER)) as project:
         project.app.switches.fault = broken
         assert project.quick().code == 3
-        swept = "SELECT value FROM facts WHERE name = 'swept github'"
+        swept = "SELECT value FROM run_state WHERE field = 'swept_at'"
         before = project.ledger(swept)
         assert project.quick("-p", REPO, "--sweep").code == 0
         assert project.quick("-p", REPO, "--full").code == 0
@@ -76,19 +76,19 @@ def test_what_is_configured_no_more_is_not_suspected_for_ever(tmp_path: Path) ->
         is_thread = request.path.endswith("/comments") and "/issues/" in request.path and REPO in request.path
         return Response(500, {}) if is_thread else None
 
-    def due(project: Project) -> str:
-        return str(project.ledger("SELECT value FROM facts WHERE name = 'due github'")[0][0])
+    def is_suspected(project: Project) -> bool:
+        return project.ledger("SELECT value FROM run_state WHERE field = 'nothing_due_by'") == [("null",)]
 
     with served(world, tmp_path, repos=(REPO, OTHER)) as project:
         assert project.quick().code == 0
         repo.delete_comment(next(iter(repo.comments.rows)))
         project.app.switches.fault = broken
-        assert project.quick("--sweep").code == 3 and due(project) == "suspects"
-        assert project.quick("-p", OTHER).code == 0 and due(project) == "suspects"
+        assert project.quick("--sweep").code == 3 and is_suspected(project)
+        assert project.quick("-p", OTHER).code == 0 and is_suspected(project)
         project.repos = (OTHER,)
-        assert project.quick().code == 0 and due(project) != "suspects"
+        assert project.quick().code == 0 and not is_suspected(project)
         project.app.switches.fault, project.repos = None, (REPO, OTHER)
-        assert project.quick().code == 0 and due(project) != "suspects"
+        assert project.quick().code == 0 and not is_suspected(project)
         judge(project.published, world)
 
 

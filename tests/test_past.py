@@ -78,7 +78,7 @@ def test_what_is_folded_is_folded_for_sql_too(gitlab: GitLabDesk, world: GitLabW
     gitlab.run()
     held = gitlab.one("SELECT count(*) FROM ops.runs")
     with Ledger.open(gitlab.home.control) as ledger:
-        ledger.connection.execute("DELETE FROM facts WHERE name = 'folded'")
+        ledger.state.folded = None
         ledger.connection.execute("UPDATE runs SET started_at = '2026-01-01T00:00:00Z'")
     gitlab.run()
     news()

@@ -102,7 +102,7 @@ def test_it_works_while_a_run_writes_and_the_warehouse_is_made_anew(own: Reader)
     key = unacked(own, "bot", limit=1)[0]
     with Ledger.open(own.home.control) as ledger:
         ledger.connection.execute("BEGIN IMMEDIATE")
-        ledger.learn("busy", "yes")
+        ledger.state.is_unpublished = True
         release = threading.Timer(0.5, lambda: ledger.connection.execute("COMMIT"))
         release.start()
         started = time.monotonic()

@@ -305,7 +305,7 @@ def test_nothing_is_published_when_the_landing_fails(
     world.advance(seconds=61)
     project.comment(project.merge_requests[1], "maya", "soon")
     before = content(gitlab.home.path)["published.duckdb"]
-    monkeypatch.setattr("pipelines.sync.load.SourcePipeline.load", _broken)
+    monkeypatch.setattr("pipelines.sync.source.pipeline.SourcePipeline.load", _broken)
     surgery = gitlab.operate(PLACE, mr(1))
     monkeypatch.undo()
     assert surgery.exit_code == 1 and "disk is on fire" in str(surgery.error)
@@ -423,7 +423,7 @@ def test_notes_that_a_broken_load_left_of_what_is_gone_count_nowhere(
         connection.execute("DELETE FROM gitlab.merge_requests WHERE number = 1")
         connection.execute("DELETE FROM ops.taken_loads")
     with Ledger.open(gitlab.home.control) as ledger:
-        ledger.learn("unpublished", "1")
+        ledger.state.is_unpublished = True
     project.delete(gone)
     assert gitlab.run(sweep=True).exit_code == 0
     live = "SELECT DISTINCT parent_number FROM feedback.comments WHERE parent_kind = 'merge_request'"

@@ -5,7 +5,7 @@ must survive every crash; `ops.*` in the warehouse mirrors it as of the last pub
 import asyncio
 import os
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -15,22 +15,21 @@ from typing import TYPE_CHECKING
 import orjson
 import pendulum
 
-from pipelines.state import skips
+from pipelines.state import run_state, skips
 from pipelines.state.request_counts import by_scope, gathered
+from pipelines.state.run_state import LONG_AGO, RunState, SourceState
 from sources.core.http.client import RequestCounts
-from sources.core.http.limits import Quota
 from sources.core.reading import Problem
 from sources.core.values import has_passed, instant
 
 if TYPE_CHECKING:
     from pipelines.warehouse.data_dir import DataDir
 
-__all__ = ["LONG_AGO", "MIRRORED", "Ledger", "clock_ahead"]
+__all__ = ["MIRRORED", "Ledger", "clock_ahead"]
 
 MIRRORED = ("runs", "requests", "failures", "quarantine", "scopes")
 HEARTBEAT = 5.0  # seconds
 SILENT = timedelta(seconds=24 * HEARTBEAT)
-LONG_AGO = "1970-01-01T00:00:00Z"
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -60,7 +59,6 @@ CREATE TABLE IF NOT EXISTS scopes (
     source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL, last_read_at TEXT NOT NULL,
     last_new_at TEXT, reads INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY (source, scope)
 ) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 ADDED = {
     "runs": {"pid": "INTEGER", "heartbeat_at": "TEXT", "detail": "TEXT"},
@@ -80,7 +78,7 @@ class Ledger:
         try:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
-            connection.executescript(SCHEMA + skips.SCHEMA)
+            connection.executescript(SCHEMA + skips.SCHEMA + run_state.SCHEMA)
             _add_columns(connection)
             yield cls(connection)
         finally:
@@ -215,28 +213,23 @@ class Ledger:
             "SELECT * FROM failures WHERE source = ? AND resolved_at IS NULL", (source,)
         ).fetchall()
 
-    def fact(self, name: str) -> str | None:
-        row = self.connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return str(row["value"]) if row else None
+    @property
+    def state(self) -> RunState:
+        return RunState(self.connection)
 
-    def learn_quota(self, source: str, quota: Quota) -> None:
-        """What the service last said is left, for whoever asks between runs."""
-        until = quota.reset_at and quota.reset_at.to_iso8601_string()
-        told = {"remaining": quota.remaining, "limit": quota.limit, "reset_at": until, "told_at": _now()}
-        self.learn(f"quota {source}", orjson.dumps(told).decode())
+    def source_state(self, source: str) -> SourceState:
+        return SourceState(self.connection, source)
 
-    def look_again(self, sources: Iterable[str] = ()) -> None:
+    def look_again(self, sources: Collection[str] = ()) -> None:
         """Nothing that was looked for counts as looked for: whoever remembers that it was may know of rows or words
         that are not there any more. Of `sources` it is known that they were read."""
-        swept = self.connection.execute("SELECT name FROM facts WHERE name LIKE 'swept %'").fetchall()
-        for name in {*(row["name"] for row in swept), *(f"swept {source}" for source in sources)}:
-            self.learn(name, LONG_AGO)
-        self.connection.execute("DELETE FROM facts WHERE name LIKE 'due %'")
-        self.learn("undocumented", "restored")
-        self.learn("unembedded", "restored")
-
-    def learn(self, name: str, value: str) -> None:
-        self.connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+        for name in {*run_state.sources(self.connection), *sources}:
+            remembered = self.source_state(name)
+            remembered.nothing_due_by = None
+            if remembered.swept_at or name in sources:
+                remembered.swept_at = LONG_AGO
+        state = self.state
+        state.is_undocumented = state.is_unembedded = True
 
 
 def clock_ahead(home: "DataDir", source: str) -> float:
@@ -245,7 +238,7 @@ def clock_ahead(home: "DataDir", source: str) -> float:
         return 0.0
     try:
         with Ledger.open(home.control) as ledger:
-            return float(ledger.fact(f"clock {source}") or 0)
+            return ledger.source_state(source).clock_ahead
     except sqlite3.Error:  # the look then finds out itself, by one request more
         return 0.0
 

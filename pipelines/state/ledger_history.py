@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pendulum
 
-from sources.core.values import has_passed, instant
+from pipelines.state.run_state import Folded
+from sources.core.values import has_passed
 
 if TYPE_CHECKING:
     from pipelines.state.ledger import Ledger
@@ -19,7 +20,6 @@ __all__ = ["EARLIER", "QUIET", "fold", "folded_before"]
 DAYS = 30
 EVERY = timedelta(days=1)
 EARLIER = 0  # the run that stands for those of long ago
-FOLDED = "folded"  # the ledger's fact: the first run that is kept in full, and when that was looked for
 QUIET = {  # table → what of it is folded, with the number of the first run that is not
     "requests": "run_id < ? AND new = 0",
     "runs": "run_id < ? AND finished_at IS NOT NULL AND coalesce(rows_new, 0) = 0",
@@ -37,8 +37,8 @@ FROM requests WHERE {QUIET["requests"]} GROUP BY source, surface
 def fold(ledger: "Ledger") -> None:
     """Once a day, in one transaction."""
     now, connection = pendulum.now("UTC"), ledger.connection
-    _, _, last = (ledger.fact(FOLDED) or "").partition(" ")
-    if last and not has_passed(instant(last), EVERY, now):
+    folded = ledger.state.folded
+    if folded and not has_passed(folded.looked_at, EVERY, now):
         return
     since = now.subtract(days=DAYS).to_iso8601_string()
     with ledger.transaction():
@@ -51,9 +51,10 @@ def fold(ledger: "Ledger") -> None:
             connection.execute(f"DELETE FROM {table} WHERE {quiet}", (first,))
         connection.execute("INSERT INTO requests SELECT * FROM earlier")
         connection.execute("DROP TABLE earlier")
-        ledger.learn(FOLDED, f"{first} {now.to_iso8601_string()}")
+        ledger.state.folded = Folded(first, now)
 
 
 def folded_before(ledger: "Ledger") -> int:
     """The first run that is kept in full."""
-    return int((ledger.fact(FOLDED) or "1").partition(" ")[0])
+    folded = ledger.state.folded
+    return folded.first_run if folded else 1

@@ -84,8 +84,8 @@ class Quarantine:
             for key in keys:
                 query = f"UPDATE quarantine SET {change} WHERE {OPEN} AND key = ?"
                 self.ledger.connection.execute(query, (_now(), self.source, key))
-            self.ledger.learn("unpublished", "quarantine")
-            self.ledger.learn(f"due {self.source}", "unknown")
+            self.ledger.state.is_unpublished = True
+            self.ledger.source_state(self.source).nothing_due_by = None
 
 
 def open_keys(unread: Mapping[str, Unread]) -> set[str]:

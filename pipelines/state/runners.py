@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pendulum
 
+from pipelines.state.run_state import quotas
 from pipelines.state.skips import SKIPPED
 from pipelines.warehouse.control import Control
 from pipelines.warehouse.errors import Unavailable
@@ -61,7 +62,6 @@ def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
         f"SELECT * FROM runs WHERE {READS_ALL} AND status IN ('done', 'partial') ORDER BY run_id DESC LIMIT 1"
     )
     starts = rows(f"SELECT started_at FROM runs WHERE {READS_ALL} ORDER BY run_id DESC LIMIT ?", HEARD)
-    facts = rows("SELECT name, value FROM facts WHERE name LIKE 'quota %'")
     found = {
         "runs": rows("SELECT * FROM runs ORDER BY run_id DESC LIMIT ?", LAST_RUNS),
         "last": last[0] if last else None,
@@ -70,7 +70,7 @@ def read_ledger(connection: sqlite3.Connection) -> dict[str, Any]:
         "failures": rows(FAILURES),
         "quarantine": rows(QUARANTINE),
         "skipped": rows(SKIPPED),
-        "quotas": {row["name"].partition(" ")[2]: json.loads(row["value"]) for row in facts},
+        "quotas": quotas(connection),
         "lags": rows(LAGS),
         "costs": rows(COSTS),
         "replayed": rows("SELECT coalesce(sum(replayed), 0) AS n FROM requests")[0]["n"],

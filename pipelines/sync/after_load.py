@@ -1,7 +1,7 @@
 """What is made of what has landed: models, documents with their full-text index, the readers' file, embeddings.
 
-Each is made only if something changed since it was last made, and remembers what it could not finish: facts in the
-ledger say what is `unpublished`, `undocumented` (the index may differ from the documents) and `unembedded`.
+Each is made only if something changed since it was last made, and remembers what it could not finish: the
+run's state says what is unpublished, undocumented (the index may differ from the documents) and unembedded.
 """
 
 import logging
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import orjson
 import pendulum
+from pendulum import DateTime
 
 from pipelines.models import build
 from pipelines.models.files import BUILT
@@ -66,8 +67,8 @@ class Options:
     embed_seconds: float = 300.0
     quick: bool = False  # somebody waits for a few rows
 
-    def sweep_is_due(self, last: str) -> bool:
-        return has_passed(instant(last), timedelta(hours=self.sweep_hours), pendulum.now("UTC"))
+    def sweep_is_due(self, last: DateTime) -> bool:
+        return has_passed(last, timedelta(hours=self.sweep_hours), pendulum.now("UTC"))
 
 
 @dataclass
@@ -108,14 +109,14 @@ class Making:
     async def build(self) -> None:
         """The models, if anything landed or they or their settings are others."""
         self.anew = self._settings_changed()
-        self.had_undocumented = bool(self.ledger.fact("undocumented"))
+        self.had_undocumented = self.ledger.state.is_undocumented
         self.decided = watched.decided(self.home)
-        is_shown = self.decided == (self.ledger.fact("decided") or watched.NOTHING)
+        is_shown = self.decided == (self.ledger.state.decided or watched.NOTHING)
         is_new = self.run_id == 1 or not self.home.destination.is_published(self.home)
-        self.is_due = bool(self.ledger.fact("unpublished") or not is_shown or self.anew or is_new)
+        self.is_due = self.ledger.state.is_unpublished or not is_shown or self.anew is not None or is_new
         if self.is_due:
             with self.stage("models"):
-                self.ledger.learn("undocumented", str(self.run_id))
+                self.ledger.state.is_undocumented = True
                 await self.work(self._build)
         else:
             changes.remembered(self.ledger, self.report)
@@ -131,10 +132,10 @@ class Making:
 
         with self.stage("docs"):
             if self.had_undocumented and not self.is_due:
-                self.ledger.learn("unpublished", str(self.run_id))
+                self.ledger.state.is_unpublished = True
                 self.is_due = True
             if left:
-                self.ledger.learn("unembedded", str(self.run_id))
+                self.ledger.state.is_unembedded = True
             self.documented = await self._indexing(
                 partial(begun, self.home, self.indexer, only=only, compare=left, anew=self.anew is not None)
             )
@@ -147,9 +148,9 @@ class Making:
             with self.stage("publish"):
                 self.report.published_bytes = await self.work(self._publish)
                 if self.anew:
-                    self.ledger.learn("settings", self.anew)
-                self.ledger.learn("unpublished", "")
-                self.ledger.learn("decided", self.decided)
+                    self.ledger.state.made_with = self.anew
+                self.ledger.state.is_unpublished = False
+                self.ledger.state.decided = self.decided
                 await self._indexed()
 
     async def _indexed(self) -> None:
@@ -159,9 +160,9 @@ class Making:
             return
         self.report.documents = done.touched
         if done.touched:
-            self.ledger.learn("unembedded", str(self.run_id))
+            self.ledger.state.is_unembedded = True
         if done.is_complete:
-            self.ledger.learn("undocumented", "")
+            self.ledger.state.is_undocumented = False
         self.ledger.record_problems(self.run_id, "docs", [], {})
 
     async def _indexing(self, job: Callable[[], "Documented"]) -> "Documented | None":
@@ -176,9 +177,9 @@ class Making:
         embedder = self.options.embedder
         if embedder is None or not self.home.search.exists():
             return
-        anew = self.ledger.fact("embedded with") != embedder.model
+        anew = self.ledger.state.embedded_with != embedder.model
         are_there = self.home.vectors.exists() and self.home.packed.exists()
-        if only is None and are_there and not (anew or self.ledger.fact("unembedded")):
+        if only is None and are_there and not (anew or self.ledger.state.is_unembedded):
             return
         from pipelines.search.embed import embed
 
@@ -189,9 +190,9 @@ class Making:
             problems = [Problem("*", "embed", done.code, done.problem)] if done.problem else []
             self.ledger.record_problems(self.run_id, "embed", problems, {"*": embedder.model})
             if only is None:
-                self.ledger.learn("embedded with", embedder.model)
+                self.ledger.state.embedded_with = embedder.model
                 if done.is_complete:
-                    self.ledger.learn("unembedded", "")
+                    self.ledger.state.is_unembedded = False
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         return staged(name, self.note, self.watch, self.report.timings_ms)

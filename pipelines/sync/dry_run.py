@@ -1,11 +1,13 @@
 """`--dry-run` of a bulk run: what it would ask for, told from what earlier runs asked. No network, nothing written."""
 
-import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from pendulum import DateTime
+
+from pipelines.state.run_state import QuotaLeft, SourceState
 from pipelines.sync.after_load import Options
 from pipelines.sync.output.summary import envelope, safe
 from pipelines.warehouse.data_dir import DataDir
@@ -37,7 +39,7 @@ class Planned:
     unread: list[str]
     requests: int
     sweep: str | None
-    quota: dict[str, Any] | None
+    quota: QuotaLeft | None
 
 
 def plan(home: DataDir, sources: Iterable[Source], options: Options, *, as_json: bool) -> None:
@@ -52,7 +54,8 @@ def plan(home: DataDir, sources: Iterable[Source], options: Options, *, as_json:
 
 def _planned(home: DataDir, source: Source, options: Options) -> Planned:
     wanted = {name.casefold().removeprefix("@") for name in source.scopes()}
-    lists, known, facts = list[dict[str, Any]](), dict[str, str](), dict[str, str]()
+    lists, known = list[dict[str, Any]](), dict[str, str]()
+    swept_at, quota = None, None
     if home.control.exists():
         is_quiet = not home.control.with_name(f"{home.control.name}-wal").exists()
         address = f"{home.control.as_uri()}?mode=ro{'&immutable=1' if is_quiet else ''}"  # which leaves no files behind
@@ -60,7 +63,8 @@ def _planned(home: DataDir, source: Source, options: Options) -> Planned:
         try:
             named = connection.execute("SELECT scope, scope_name FROM scopes WHERE source = ?", (source.name,))
             known = {scope: name for scope, name in named if {scope.casefold(), name.casefold()} & wanted}
-            facts = dict(connection.execute("SELECT name, value FROM facts"))
+            state = SourceState(connection, source.name)
+            swept_at, quota = state.swept_at, state.quota
             asked = connection.execute(ASKED, (source.name, LATEST)).fetchall()
         finally:
             connection.close()
@@ -71,10 +75,9 @@ def _planned(home: DataDir, source: Source, options: Options) -> Planned:
         ]
     names = {name.casefold() for pair in known.items() for name in pair}
     unread = [name for name in source.scopes() if name.casefold().removeprefix("@") not in names]
-    quota = facts.get(f"quota {source.name}")
     return Planned(
         source.name, len(source.scopes()), lists, unread, sum(each["requests"] for each in lists),
-        _sweep(facts.get(f"swept {source.name}"), options), json.loads(quota) if quota else None,
+        _sweep(swept_at, options), quota,
     )  # fmt: skip
 
 
@@ -87,7 +90,7 @@ def _is_read(source: Source, scope: str, surface: str, known: dict[str, str], is
     return is_here and (surface in source.surfaces if is_a_list else is_looked_up)
 
 
-def _sweep(last: str | None, options: Options) -> str | None:
+def _sweep(last: DateTime | None, options: Options) -> str | None:
     if options.full:
         return "all is read again"
     if options.sweep:
@@ -114,5 +117,5 @@ def _show(each: Planned) -> None:
         )
     if each.sweep:
         print(f"  {each.sweep}: more requests than that")
-    if each.quota and each.quota.get("remaining") is not None:
+    if each.quota and each.quota["remaining"] is not None:
         print(f"  {each.quota['remaining']:,} requests left when it was last asked")

@@ -57,7 +57,7 @@ def reset(source: str, names: tuple[str, ...], yes: bool) -> Answer:
 
 
 def forget(home: DataDir, source: str, names: tuple[str, ...]) -> int:
-    from pipelines.sync.load import SourcePipeline
+    from pipelines.sync.source.pipeline import SourcePipeline
 
     with home.lock(), Ledger.open(home.control) as ledger:
         pipeline = SourcePipeline.open(home, source, landed_tables()[source], landed_fills()[source])

@@ -23,21 +23,21 @@ import pendulum
 from pipelines.models import build
 from pipelines.replies import reply_seen
 from pipelines.state import ledger_history, skips
-from pipelines.state.ledger import LONG_AGO, Ledger
-from pipelines.state.payloads import Payloads
-from pipelines.state.quarantine import Quarantine, open_keys
+from pipelines.state.ledger import Ledger
+from pipelines.state.quarantine import Quarantine
 from pipelines.state.runners import leave_word
 from pipelines.sync.after_load import STATUS, Making, Options
-from pipelines.sync.load import SourcePipeline
 from pipelines.sync.output.report import Report, SourceReport, Watch, totals
-from pipelines.sync.reader import SourceReader
-from pipelines.sync.recheck import look, readings_owed, rule, scopes_read, suspects
+from pipelines.sync.shared import Shared
+from pipelines.sync.source.committed import Committed
+from pipelines.sync.source.reader import SourceReader
+from pipelines.sync.source.recheck import look
+from pipelines.sync.source.record import record
 from pipelines.warehouse.data_dir import DataDir, LandingError, PublishError
 from pipelines.warehouse.errors import Unavailable
 from sources.core.http.client import Api
-from sources.core.reading import Problem, Reading, Unread, is_of_one
+from sources.core.reading import Problem
 from sources.core.source import Source
-from sources.extraction import Extraction
 
 __all__ = ["Connected", "Options", "Run", "sync"]
 
@@ -64,7 +64,7 @@ async def sync(home: DataDir, sources: Sequence[Connected], options: Options, wa
             mode = f"narrow {mode}" if options.is_narrowed else mode
             run_id = watch.run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
-            run = Run(home, ledger, run_id, options, worker, watch)
+            run = Run(Shared(home, ledger, run_id, options, worker, watch))
             if home.destination.is_shared:
                 after.callback(lambda: leave_word(home, ledger.connection, pendulum.now("UTC").to_iso8601_string()))
             try:
@@ -95,50 +95,15 @@ async def sync(home: DataDir, sources: Sequence[Connected], options: Options, wa
 
 @dataclass
 class Run:
-    home: DataDir
-    ledger: Ledger
-    run_id: int
-    options: Options
-    worker: ThreadPoolExecutor
-    watch: Watch
-    opened: dict[str, SourcePipeline] = field(default_factory=dict)
-    is_torn: bool = False  # a landing broke off: half a package is not for readers
-
-    async def work(self, job: Callable[..., Any], *args: Any) -> Any:
-        """A job in the one thread that may touch dlt and DuckDB. Cancelled, it is waited for: it may be writing."""
-        running = asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            await asyncio.wait([running])
-            raise
-
-    def open(self, source: Source) -> SourcePipeline:
-        """Where the source's rows go, and how far it was read."""
-        pipeline = SourcePipeline.open(self.home, source.name, source.tables, source.fills, quick=self.options.quick)
-        if pipeline.was_dropped:  # what was made of the tables that somebody dropped is made anew, too
-            self.ledger.learn("settings", "")
-        self.opened[source.name] = pipeline
-        return pipeline
-
-    def reader(self, source: Source, pipeline: SourcePipeline, extraction: Extraction) -> SourceReader:
-        payloads = Payloads(self.home.payloads) if self.options.keep_payloads else None
-        return SourceReader(
-            source,
-            pipeline,
-            extraction,
-            self.ledger,
-            self.run_id,
-            self.work,
-            partial(self._landed, source.name),
-            payloads,
-        )
+    shared: Shared
+    readers: dict[str, SourceReader] = field(default_factory=dict)
+    is_torn: bool = False  # a load broke off: half a package is not for readers
 
     async def guarded(self, connected: Connected) -> SourceReport:
         """One source's failure never stops another, whatever it is."""
         name = connected.source.name
         try:
-            return await self.read_source(connected)
+            return await self._read(connected)
         except LandingError as error:
             self.is_torn = self.is_torn or error.is_torn
             told = "; readers keep the last state until a run has repaired it" if error.is_torn else ""
@@ -146,193 +111,84 @@ class Run:
         except Exception as error:
             log.exception("%s failed", name)
             problem = Problem("*", "reading", "INTERNAL", f"{type(error).__name__}: {error}"[:300])
-        self.ledger.record_problems(self.run_id, name, [problem], {})
+        self.shared.ledger.record_problems(self.shared.run_id, name, [problem], {})
         return SourceReport(name, len(connected.source.scopes()), problems=[problem])
 
-    async def read_source(self, connected: Connected) -> SourceReport:
-        source = connected.source
-        pipeline = await self.work(self.open, source)
-        begins = self._begins(source, pipeline)
-        extraction = Extraction(
-            connected.connect,
-            source.fills,
-            max_rows=self.options.chunk_rows,
-            max_seconds=self.options.chunk_seconds,
-            begun=begins,
-            saved=pipeline.kept,
-            at_once=source.at_once,
-            is_runs=True,
-        )
-        reader = self.reader(source, pipeline, extraction)
-        self.watch.scopes[source.name] = len(source.scopes())
-        self.watch.at("reading", source.name)
-        reading = await reader.read(source.resources)
-        due = [each for key, each in reading.unread.items() if each.is_due and key not in reading.healed]
-        await reader.read_by_itself([*source.beside(reading), *source.retries(reading, due)])
-        await self._recheck(source, reading, reader)
-        self.watch.left(source.name)
-        return self._record(source, reading, reader)
+    async def _read(self, connected: Connected) -> SourceReport:
+        source, watch = connected.source, self.shared.watch
+        reader = self.readers[source.name] = self.reader(source, connected.connect)
+        left = await reader.begin()
+        reader.settings = self._settings(source, left)
+        watch.scopes[source.name] = len(source.scopes())
+        watch.at("reading", source.name)
+        await reader.read()
+        await reader.recheck()
+        watch.left(source.name)
+        return record(reader)
 
-    def _begins(self, source: Source, pipeline: SourcePipeline) -> Callable[[Api, Any, bool], Reading]:
-        """The reading of this run, at the beginning of each of its extractions."""
-        ledger, name = self.ledger, source.name
-        begin = partial(
-            Reading,
-            full=self.options.full,
-            sweep=self._sweeps(name, pipeline),
-            deep=self.options.deep,
-            turn=int(ledger.fact(f"turns {name}") or 0) + 1,
-            run=self.run_id,
-            since_run=ledger.third_last(self.run_id, name),
-            look=partial(self.work, look, self.home),
-            is_new=pipeline.is_new,
-            unread=Quarantine(ledger, name).unread(),
-            open_failures=frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(name)),
-            safe_backfill_hours=self.options.safe_backfill_hours,
-            skipped_before=skips.known(ledger.connection, name),
-        )
-        reading: Reading | None = None
+    def reader(self, source: Source, connect: Callable[[], AbstractAsyncContextManager[Api]]) -> SourceReader:
+        return SourceReader(self.shared, source, connect)
 
-        def begun(api: Api, saved: Mapping[str, Mapping[str, object]], is_new: bool) -> Reading:
-            nonlocal reading
-            if reading is None:
-                reading = self.watch.readings[name] = begin(api, saved)
-            else:
-                reading.go_on(api, saved)
-            return reading
+    def _settings(self, source: Source, left: Committed) -> dict[str, Any]:
+        """Of this run's reading of the source."""
+        ledger, name, options = self.shared.ledger, source.name, self.shared.options
+        return {
+            "full": options.full,
+            "sweep": bool(left.cursors) and self._sweeps(name),
+            "deep": options.deep,
+            "turn": ledger.source_state(name).turn + 1,
+            "run": self.shared.run_id,
+            "since_run": ledger.third_last(self.shared.run_id, name),
+            "look": partial(self.shared.work, look, self.shared.home),
+            "is_new": left.is_new,
+            "unread": Quarantine(ledger, name).unread(),
+            "open_failures": frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(name)),
+            "safe_backfill_hours": options.safe_backfill_hours,
+            "skipped_before": skips.known(ledger.connection, name),
+        }
 
-        return begun
-
-    async def _recheck(self, source: Source, reading: Reading, reader: SourceReader) -> None:
-        """Reads again what does not add up. It is not looked for where the last look found nothing, and nothing has
-        landed or failed since, and it would be asked for by the same rule."""
-        ledger, due = self.ledger, f"due {source.name}"
-        is_suspected = reading.sweep or reading.full or bool(ledger.open_failures(source.name))
-        is_suspected = is_suspected or bool(reading.sightings) or any(u.is_due for u in reading.unread.values())
-        if not is_suspected and ledger.fact(due) == rule(source, reading):
-            return
-        found = await self.work(suspects, self.home, source, reading)
-        if found:
-            self.watch.settles(source.name, sum(map(readings_owed, found)))
-            await reader.read_by_itself(source.rechecks(reading, found))
-            reading.sightings.clear()  # what the sweep or --full made suspect was looked at
-            reading.full = False
-            found = await self.work(suspects, self.home, source, reading)
-        if found or not self.options.is_narrowed:
-            ledger.learn(due, "suspects" if found else rule(source, reading))
+    def _sweeps(self, name: str) -> bool:
+        """Asked for, or due. A first read sees everything anyway."""
+        options, last = self.shared.options, self.shared.ledger.source_state(name).swept_at
+        if options.sweep:
+            return True
+        if last is None or options.is_narrowed:  # what is due for all is not done by some
+            return False
+        return options.sweep_is_due(last)
 
     def making(
-        self, report: Report, note: Callable[[str], None] | None = None,
+        self,
+        report: Report,
+        note: Callable[[str], None] | None = None,
         detail: Callable[[int], dict[str, object]] | None = None,
-    ) -> Making:  # fmt: skip
-        """What comes after the landing; `note` is told of every stage that begins. `detail`: what the ledger keeps of
+    ) -> Making:
+        """What comes after the loads; `note` is told of every stage that begins. `detail`: what the ledger keeps of
         a run that ends with this exit code.
         """
+        shared = self.shared
+
+        def cursors() -> dict[str, Mapping[str, Mapping[str, object]]]:
+            return {name: told for name, each in self.readers.items() if (told := each.cursors) is not None}
+
+        def noted(phase: str) -> None:
+            shared.ledger.note(shared.run_id, phase=phase)
+
         return Making(
-            self.home, self.ledger, self.run_id, self.options, self.work, self.watch,
-            lambda: {name: each.cursors for name, each in self.opened.items() if each.kept is None}, report,
-            note or (lambda phase: self.ledger.note(self.run_id, phase=phase)), detail or (lambda _: report.stages),
-        )  # fmt: skip
+            shared.home,
+            shared.ledger,
+            shared.run_id,
+            shared.options,
+            shared.work,
+            shared.watch,
+            cursors,
+            report,
+            note or noted,
+            detail or (lambda _: report.stages),
+        )
 
     async def rule_out(self, report: Report) -> None:
         """Answers of ours that a run over everything would have heard by now, had they been there."""
+        shared = self.shared
         whole = {told.source: told.whole for told in report.sources if not (told.problems or told.unread)}
-        if whole and not self.options.is_narrowed:
-            await self.work(reply_seen.rule_out, self.home, whole, self.ledger.begun(self.run_id))
-
-    def _landed(self, name: str, rows: int) -> None:
-        self.watch.landed[name] = rows
-        self.watch.on_change(self.watch)
-
-    def _sweeps(self, name: str, pipeline: SourcePipeline) -> bool:
-        """Asked for, or due. A first read sees everything anyway."""
-        if not pipeline.cursors:
-            return False
-        if self.options.sweep:
-            return True
-        last = self.ledger.fact(f"swept {name}")
-        if last is None or self.options.is_narrowed:  # what is due for all is not done by some
-            return False
-        return self.options.sweep_is_due(last)
-
-    def _healed(self, reading: Reading) -> set[str]:
-        """Of what was kept raw: what could be read now; and after reading all again, what is no longer there."""
-        healed = reading.healed - reading.quarantined.keys()
-        failed = {problem.scope for problem in reading.problems}
-        for key, each in reading.unread.items() if self.options.full else ():
-            was_read = (each.surface, each.scope) in reading.tallies and each.scope not in failed
-            if was_read and key not in reading.quarantined:
-                healed.add(key)
-        return healed
-
-    def _was_read(self, source: Source, reading: Reading) -> Callable[[str, str], bool]:
-        """Whether this run would have met a failure again, by scope and surface: what a sweep met, and only a sweep
-        asks for, is not over because nobody asked."""
-        met, is_narrowed = f"met sweeping {source.name}", self.options.is_narrowed
-        owed = {(scope, surface) for scope, surface in orjson.loads(self.ledger.fact(met) or "[]")}
-        if reading.sweep:
-            failed = {(problem.scope, problem.surface) for problem in reading.problems}
-            self.ledger.learn(met, orjson.dumps(sorted(failed | owed if is_narrowed else failed)).decode())
-        scopes = set(scopes_read(reading))
-        left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
-
-        def was_read(scope: str, surface: str) -> bool:
-            if is_narrowed and (scope not in scopes or surface in left_out or is_of_one(surface)):
-                return (scope, surface) in reading.read
-            return reading.sweep or (surface, scope) in reading.tallies or (scope, surface) not in owed
-
-        return was_read
-
-    def _missing(self, source: Source, reading: Reading, reader: SourceReader) -> list[Unread]:
-        """What lies in quarantine of the scopes that this run has read. Readers are told what came and went."""
-        kept = Quarantine(self.ledger, source.name)
-        reader.keep_raw()
-        kept.heal(self._healed(reading))
-        unread, scopes = kept.unread(), set(scopes_read(reading))
-        if open_keys(unread) != open_keys(reading.unread):
-            self.ledger.learn("unpublished", str(self.run_id))
-        left_out = frozenset[str]().union(*source.types.values()) - source.surfaces
-        return [
-            each for each in unread.values()
-            if not each.is_let_be and each.scope in scopes and each.surface not in left_out
-        ]  # fmt: skip
-
-    def _record(self, source: Source, reading: Reading, reader: SourceReader) -> SourceReport:
-        ledger, name = self.ledger, source.name
-        for tally in reading.tallies.values():
-            tally.replayed = max(0, tally.fetched - tally.new)
-        ledger.record_requests(self.run_id, name, reading.tallies, reading.names)
-        ledger.record_problems(self.run_id, name, reading.problems, reading.names, self._was_read(source, reading))
-        asked = set(source.scopes()) if self.options.is_narrowed else None
-        skips.record(ledger.connection, name, reading.skipped, asked)
-        if quota := reading.api.quota:
-            ledger.learn_quota(name, quota)
-        if reading.api.ahead is not None:
-            ledger.learn(f"clock {name}", str(reading.api.ahead))
-        missing = self._missing(source, reading, reader)
-        swept = reading.sweep or ledger.fact(f"swept {name}") is None
-        if not self.options.is_narrowed:
-            ledger.learn(f"turns {name}", str(reading.turn))
-            if swept and not reading.has_newly_failed:
-                ledger.learn(f"swept {name}", pendulum.now("UTC").to_iso8601_string())
-        if reading.resets - {(problem.surface, problem.scope) for problem in reading.problems}:
-            ledger.learn(f"swept {name}", LONG_AGO)  # once: what failed is reset again
-        tallies = reading.tallies.values()
-        return SourceReport(
-            source=name, scopes=len(source.scopes()), completed=reading.completed,
-            requests=sum(t.requests for t in tallies),
-            not_modified=sum(t.not_modified for t in tallies), fetched=sum(t.fetched for t in tallies),
-            rows=reader.rows, replayed=sum(t.replayed for t in tallies), packages=reader.pipeline.packages,
-            waited=max((t.waited for t in tallies), default=0.0), quota_left=quota.remaining if quota else None,
-            quota=quota.limit if quota else None, swept=reading.sweep, unread=missing, told=reading.told,
-            deleted=reading.deleted, problems=reading.problems, names=reading.names, whole=reading.whole,
-            skipped=reading.skipped,
-            asked=_requests(reading),
-        )  # fmt: skip
-
-
-def _requests(reading: Reading) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for (_, scope), tally in reading.tallies.items():
-        found[scope] = found.get(scope, 0) + tally.requests
-    return found
+        if whole and not shared.options.is_narrowed:
+            await shared.work(reply_seen.rule_out, shared.home, whole, shared.ledger.begun(shared.run_id))

@@ -146,7 +146,7 @@ class Embedded:
             connection.execute("CHECKPOINT")
 
     def made_with(self, home: "DataDir", ledger: "Ledger") -> str | None:
-        return ledger.fact("settings")
+        return ledger.state.made_with
 
     def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None:
         """Remembered in the ledger, once it is published."""

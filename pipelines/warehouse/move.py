@@ -146,7 +146,7 @@ def _landed() -> Iterator[tuple[str, Table]]:
 def _cursors(ours: DataDir, theirs: DataDir, told: Moved) -> None:
     """After their rows."""
     from pipelines.state.ledger import Ledger
-    from pipelines.sync.load import SourcePipeline
+    from pipelines.sync.source.pipeline import SourcePipeline
 
     with Ledger.open(ours.control) as ledger:
         for source, tables in landed_tables().items():

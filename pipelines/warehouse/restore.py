@@ -41,7 +41,7 @@ import duckdb
 
 from pipelines.settings import SOURCES
 from pipelines.state import decisions
-from pipelines.state.ledger import LONG_AGO, MIRRORED, Ledger
+from pipelines.state.ledger import MIRRORED, Ledger
 from pipelines.state.mirror import DECIDED
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.data_dir import copied
@@ -63,6 +63,7 @@ COLUMNS = "SELECT column_name, data_type FROM duckdb_columns() WHERE schema_name
 LAST_RUN = f"""
 SELECT {INSTANT.format("max(started_at)")} FROM ops.runs WHERE shard = '{ALONE}' AND started_at <= now()
 """
+LONG_AGO = "1970-01-01T00:00:00Z"
 READ = "SELECT DISTINCT source FROM ops.cursors"
 ENDED = """
 UPDATE runs SET finished_at = coalesce(heartbeat_at, started_at) WHERE finished_at IS NULL AND status <> 'running'
@@ -205,7 +206,7 @@ def _build(ledger: Ledger, home: "DataDir", copies: list[Path]) -> str:
                 as_of = str(last or LONG_AGO)
                 ledger.connection.execute("INSERT INTO restorations VALUES (?, ?)", (decisions.now(), as_of))
                 ledger.look_again([row[0] for row in connection.execute(READ).fetchall()])
-                ledger.learn("unpublished", "restored")  # perhaps
+                ledger.state.is_unpublished = True  # perhaps
             return as_of
         except duckdb.Error as error:
             errors.append(f"{copy.name}: {str(error).splitlines()[0]:.150}")

@@ -180,7 +180,7 @@ class Round:
         return found
 
     def _in_memory(self, run: Run) -> Ended:
-        with patch("pipelines.sync.run.SourcePipeline", InMemoryPipeline):
+        with patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline):
             ended = inside(run)
         for name, applied in ended.applied.items():
             self.tally.operations[name] += applied

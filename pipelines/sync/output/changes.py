@@ -5,14 +5,13 @@ before the models were built. How many there are of each place is remembered: a 
 """
 
 import duckdb
-import orjson
 
 from pipelines.state.ledger import Ledger
+from pipelines.state.run_state import Counts
 from pipelines.sync.output.report import BECAME, Change, Report
 
 __all__ = ["after", "before", "remembered"]
 
-HELD = "held"  # the ledger's fact: source → scope → how many issues, pull and merge requests
 SHOWN = (
     "CAST(row(state, is_draft, assignees, reviewers, requested_teams, labels, milestone, source_branch, target_branch,"
     " head_sha) AS VARCHAR)"
@@ -54,7 +53,7 @@ def after(connection: duckdb.DuckDBPyConnection, ledger: Ledger, report: Report,
     counted: dict[str, dict[str, int]] = {}
     for source, scope, count in connection.execute(COUNTED).fetchall():
         counted.setdefault(source, {})[scope] = count
-    ledger.learn(HELD, orjson.dumps(counted).decode())
+    ledger.state.held = counted
     report.changes = [
         Change(source, scope, kind, touched, dict(zip(BECAME, became, strict=True)))
         for source, scope, kind, touched, *became in connection.execute(CHANGED).fetchall()
@@ -64,10 +63,10 @@ def after(connection: duckdb.DuckDBPyConnection, ledger: Ledger, report: Report,
 
 def remembered(ledger: Ledger, report: Report) -> None:
     """Of a run that built nothing."""
-    _tell(report, orjson.loads(ledger.fact(HELD) or "{}"))
+    _tell(report, ledger.state.held)
 
 
-def _tell(report: Report, counted: dict[str, dict[str, int]]) -> None:
+def _tell(report: Report, counted: Counts) -> None:
     for source in report.sources:
         read = source.names.keys() - source.failed
         source.held = {scope: n for scope, n in counted.get(source.source, {}).items() if scope in read}

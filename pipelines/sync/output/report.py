@@ -137,6 +137,10 @@ class Watch:
             self.doing.clear()
         self.on_change(self)
 
+    def has_landed(self, source: str, rows: int) -> None:
+        self.landed[source] = rows
+        self.on_change(self)
+
     def left(self, source: str) -> None:
         """It is read."""
         self.doing.pop(source, None)

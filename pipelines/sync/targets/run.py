@@ -25,17 +25,17 @@ import orjson
 from pipelines.state.ledger import Ledger
 from pipelines.state.quarantine import Quarantine
 from pipelines.sync.after_load import STATUS, Making, staged
-from pipelines.sync.load import SourcePipeline
 from pipelines.sync.output.report import Report, SourceReport, Watch, totals
-from pipelines.sync.recheck import look
 from pipelines.sync.run import Options, Run
+from pipelines.sync.shared import Shared
+from pipelines.sync.source.reader import SourceReader
+from pipelines.sync.source.recheck import look
 from pipelines.sync.targets.outcomes import CANCELLED, PARTIAL, UNENDED, Cancelled, Order, Outcome, Surgery
 from pipelines.warehouse.data_dir import DataDir, Locked, as_dicts
-from sources.core.http.client import Api, Failure
+from sources.core.http.client import Failure
 from sources.core.reading import Batch, Problem, Reading, Unread, Walk, not_understood
 from sources.core.targets import Fetched, Target
 from sources.core.values import Row, Unreadable, json_bytes
-from sources.extraction import Extraction
 
 __all__ = ["operate"]
 
@@ -57,7 +57,7 @@ async def operate(home: DataDir, order: Order, options: Options, watch: Watch | 
         )  # fmt: skip
         told = SourceReport(order.source.name, 1)
         report = surgery.report = Report(run_id, [told], timings_ms=surgery.timings_ms)
-        run = Run(home, ledger, run_id, replace(options, quick=True), worker, watch)
+        run = Run(Shared(home, ledger, run_id, replace(options, quick=True), worker, watch))
         try:
             async with ledger.beating(run_id):
                 surgery.exit_code = await _Stages(surgery, ledger, run, report, told, order.place).run()
@@ -94,7 +94,7 @@ def _named(surgery: Surgery) -> str:
 class _Stages:
     surgery: Surgery
     ledger: Ledger
-    warehouse: Run
+    over: Run
     report: Report
     told: SourceReport
     scope: str  # the place's id, as soon as it is known
@@ -103,8 +103,10 @@ class _Stages:
     async def run(self) -> int:
         """The exit code."""
         order, making = self.surgery.order, None
+        if not order.preflight_only:
+            self.over.shared.worker.submit(_import_dlt)  # while the network is waited for
         async with order.connected.connect() as api:
-            run, source = self.warehouse, order.source.name
+            run, source = self.over.shared, order.source.name
             reading = run.watch.readings[source] = Reading(
                 api, {}, unread=Quarantine(self.ledger, source).unread(), run=self.surgery.run_id,
                 look=partial(run.work, look, run.home),
@@ -114,7 +116,7 @@ class _Stages:
                     fetched = await self._preflight(reading)
                 self._record(reading, [("preflight", target) for target in order.targets])
                 if not (self.surgery.failures or order.preflight_only):
-                    with self.warehouse.home.lock():
+                    with self.over.shared.home.lock():
                         making = await self._make(reading, fetched)
             finally:
                 self._tell(reading)
@@ -128,17 +130,17 @@ class _Stages:
         with self._stage("ingest"):
             fresh, held = await self._fresh(fetched)
         with self._stage("dependents"):
-            opening = asyncio.create_task(self._opened(fresh))
+            opening = asyncio.create_task(self._opened(reading, fresh))
             try:
                 batches = await self._dependents(fresh, held)
             finally:
-                pipeline = await opening
+                reader = await opening
         self._record(reading, [(name, one.target) for one in fresh for name in one.dependents])
         self.touched = [one.key for one in fresh]
-        await self._land(reading, pipeline, [*(one.batch for one in fresh), *batches])
+        await self._land(reading, reader, [*(one.batch for one in fresh), *batches])
         if self.surgery.order.decide:
             self.surgery.order.decide(reading.api.now)
-        making = self.warehouse.making(self.report, self._note, self.surgery.counters)
+        making = self.over.making(self.report, self._note, self.surgery.counters)
         await making.make(self.touched)
         return making
 
@@ -189,31 +191,26 @@ class _Stages:
         await asyncio.gather(*(read(one, name) for one in fresh for name in one.dependents))
         return batches
 
-    async def _opened(self, fresh: list[Fetched]) -> SourcePipeline | None:
+    async def _opened(self, reading: Reading, fresh: list[Fetched]) -> SourceReader | None:
         """While the dependents are waited for."""
-        return await self.warehouse.work(self.warehouse.open, self.surgery.order.source) if fresh else None
+        if not fresh:
+            return None
+        reader = self.over.reader(self.surgery.order.source, lambda: nullcontext(reading.api))
+        self.over.readers[reader.source.name] = reader
+        await reader.begin()
+        return reader
 
-    async def _land(self, reading: Reading, pipeline: SourcePipeline | None, batches: list[Batch]) -> None:
+    async def _land(self, reading: Reading, reader: SourceReader | None, batches: list[Batch]) -> None:
         """Everything in one package, by the way that a bulk run's batches take."""
-        source = self.surgery.order.source
-        if pipeline:
-
-            def begun(api: Api, saved: Mapping[str, Mapping[str, object]], is_new: bool) -> Reading:
-                reading.saved = saved
-                return reading
-
-            extraction = Extraction(
-                lambda: nullcontext(reading.api), source.fills, begun=begun, saved=pipeline.kept, is_runs=True
-            )
-            reader = self.warehouse.reader(source, pipeline, extraction)
-            await reader.read_by_itself([Walk("", self.scope, _ready(batches))])
-            self.told.packages, self.told.rows = pipeline.packages, reader.rows
+        if reader:
+            await reader.land(reading, [Walk("", self.scope, _ready(batches))])
+            self.told.packages, self.told.rows = reader.packages, reader.rows
         for outcome in self.surgery.outcomes.values():
             outcome.ingested = outcome.fetched and not outcome.is_stale
         self._tell(reading)
 
     def _held(self, keys: list[str]) -> dict[str, Row]:
-        source, home = self.surgery.order.source, self.warehouse.home
+        source, home = self.surgery.order.source, self.over.shared.home
         if not home.destination.is_there(home):
             return {}
         with home.destination.looking(home) as connection:
@@ -284,7 +281,11 @@ class _Stages:
         self.ledger.note(self.surgery.run_id, phase=phase, detail=orjson.dumps(self.surgery.counters()).decode())
 
     def _stage(self, name: str) -> AbstractContextManager[None]:
-        return staged(name, self._note, self.warehouse.watch, self.surgery.timings_ms)
+        return staged(name, self._note, self.over.shared.watch, self.surgery.timings_ms)
+
+
+def _import_dlt() -> None:
+    import pipelines.sync.source.pipeline  # noqa: F401
 
 
 async def _ready(batches: list[Batch]) -> AsyncIterator[Batch]:

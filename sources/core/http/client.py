@@ -33,11 +33,12 @@ from sources.core.http.response import (
     decoded,
 )
 
-__all__ = ["Answer", "Api", "Failure", "OutcomeUnknown", "Params", "RequestCounts", "TooLarge", "connect"]
+__all__ = ["Answer", "Answers", "Api", "Failure", "OutcomeUnknown", "Params", "RequestCounts", "TooLarge", "connect"]
 
 log = logging.getLogger("earshot.http")
 
 Params = Mapping[str, str | int | list[str]]
+Answers = dict[object, Answer]  # by what was asked
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
@@ -80,6 +81,8 @@ class Api:
     latest: DateTime | None = None  # the server's clock at its last answer
     ahead: float | None = None  # seconds that our clock was ahead of it then
     waits: dict[str, DateTime] = field(default_factory=dict)  # host → until when, by our clock; for a screen
+    heard: Answers | None = None  # what was answered, for whoever asks the same again
+    known: Answers = field(default_factory=dict)  # what somebody else has heard; each is good once
     _endpoints: Endpoints = field(default_factory=Endpoints)
 
     def __post_init__(self) -> None:
@@ -89,6 +92,9 @@ class Api:
         self, path: str, params: Params | None = None, *, etag: str | None = None, tally: RequestCounts | None = None
     ) -> Answer:
         url, tally = self.own(path), tally or RequestCounts()
+        asked = (str(url), repr(sorted((params or {}).items())), etag)
+        if (answer := self.known.pop(asked, None)) is not None:
+            return answer
         retries = self.max_retries if self._endpoints.admits(url.path) else 0
         for _ in range(MAX_LIMITS + 1):
             try:
@@ -98,7 +104,10 @@ class Api:
                 raise
             if not is_limited:
                 self._endpoints.heard(url.path)
-                return accepted(answer)
+                answer = accepted(answer)
+                if self.heard is not None:
+                    self.heard[asked] = answer
+                return answer
         raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
 
     async def send(

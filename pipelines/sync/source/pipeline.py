@@ -28,16 +28,16 @@ import dlt
 import duckdb
 from dlt.pipeline.exceptions import PipelineStepFailed
 
+from pipelines.sync.source.committed import Committed, is_held, is_pending, mark, name_of, of_resources
 from pipelines.warehouse.data_dir import QUICKLY, DataDir, LandingError, set_aside
-from sources.core.surfaces import Fills, believed, made, unmade
+from sources.core.surfaces import Fills, believed, unmade
 from sources.core.values import Json, Table
 
-__all__ = ["SourcePipeline", "is_pending"]
+__all__ = ["SourcePipeline"]
 
 log = logging.getLogger("earshot.landing")
 
 PACKAGES = 3  # that are over, for `dlt pipeline NAME load-package`; dlt keeps what is left of each for ever
-PENDING = ("normalize/extracted", "load/normalized")  # where dlt keeps packages that are under way
 Cursors = dict[str, Mapping[str, object]]  # surface → scope → cursor
 
 
@@ -68,27 +68,16 @@ class SourcePipeline:
 
     @property
     def name(self) -> str:
-        return f"earshot_{self.source}{self.home.shard.suffix}"
+        return name_of(self.home, self.source)
 
     @property
     def cursors(self) -> Mapping[str, Mapping[str, object]]:
         return believed(self._resources, self.fills) if self.kept is None else self.kept
 
     @property
-    def is_new(self) -> bool:
-        """Nothing of this source was ever landed, not even in part."""
-        if self.kept is None:
-            return not made(self._resources)
-        return not (self.kept or self.home.destination.is_shaped(self.home, self.source, self.tables))
-
-    @property
-    def was_dropped(self) -> bool:
-        """Somebody has dropped some of the tables."""
-        if self.kept is not None:
-            return False
-        there, marker = made(self._resources), _marker(self.home, self.name)
-        was_landed = bool(there) or (marker.exists() and marker.stat().st_size > 0)
-        return was_landed and any(table.name not in there for table in self.tables)
+    def committed(self) -> Committed:
+        """As dlt tells it; of a shared destination nobody needs dlt to know."""
+        return of_resources(self.home, self.source, self.tables, self.fills, self._resources)
 
     @property
     def is_pending(self) -> bool:
@@ -164,7 +153,7 @@ class SourcePipeline:
     def _load(self) -> None:
         loads = self.pipeline.load().loads_ids
         self.home.destination.forget_states(self.home, self.source, self.name)
-        _mark(self.home, self.name, str(loads[-1]) if loads else "")
+        mark(self.home, self.name, str(loads[-1]) if loads else "")
         self.packages += 1
         loaded = self.home.working / self.name / "load" / "loaded"
         for over in sorted(loaded.iterdir())[:-PACKAGES]:
@@ -187,7 +176,7 @@ class SourcePipeline:
             is_known = False
         if is_there and not is_known:
             pipeline.sync_destination()
-            _mark(home, self.name, "")
+            mark(home, self.name, "")
         return pipeline
 
     def _why_unsound(self, *, is_known: bool, is_there: bool) -> str:
@@ -195,7 +184,7 @@ class SourcePipeline:
             return "a killed run left a half-loaded package; it is thrown away and read again"
         if is_known and not is_there:
             return "the warehouse is gone; everything is read again"
-        if is_known and not _is_held(self.home, self.name, self.source):
+        if is_known and not is_held(self.home, self.name, self.source):
             return "the warehouse is older than what was last read (a restored copy?); reading goes on from its state"
         return ""
 
@@ -208,35 +197,10 @@ def _cause(failed: PipelineStepFailed) -> BaseException:
     return cause
 
 
-def is_pending(home: DataDir, name: str) -> bool:
-    """Whether a package is under way that nobody goes on with: its cursors are in dlt's file already."""
-    return any(any(folder.iterdir()) for part in PENDING if (folder := home.working / name / part).is_dir())
-
-
 def _clear(folder: Path) -> None:
     """What a killed extraction left: dlt begins each in a folder of its own, and never looks there again."""
     for left in (folder / "normalize").glob("*/new"):
         shutil.rmtree(left.parent, ignore_errors=True)
-
-
-def _is_held(home: DataDir, name: str, source: str) -> bool:
-    """Whether the warehouse has what was last landed: cursors ahead of its rows would lose what is in between."""
-    try:
-        load = _marker(home, name).read_text(encoding="utf-8")
-    except FileNotFoundError:  # whatever dlt's file says, what made it so was killed
-        return False
-    return not load or home.destination.holds(home, source, load)
-
-
-def _mark(home: DataDir, name: str, load: str) -> None:
-    """Remembers what was last landed; nothing: all that dlt's file says came from the warehouse."""
-    marker = _marker(home, name)
-    marker.with_suffix(".new").write_text(load, encoding="utf-8")
-    os.replace(marker.with_suffix(".new"), marker)
-
-
-def _marker(home: DataDir, name: str) -> Path:
-    return home.working / name / "landed"
 
 
 def _set_aside(folder: Path, error: Exception) -> None:

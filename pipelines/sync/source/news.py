@@ -1,0 +1,89 @@
+"""Whether a source has anything new: its lists are asked as a run asks them, without dlt, up to the first news.
+
+Where there is none the run is over, and nothing was written. Where there is, what was answered until then is handed to
+the extraction, which asks everything again: nothing is asked of the service twice. What differs from what the last run
+met is news, too: a failure, somebody who is away, a record that cannot be read. What does not differ is told in the end.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pendulum import DateTime
+
+from sources.core.cursor import differs
+from sources.core.http.client import Failure, RequestCounts
+from sources.core.reading import Batch, Quarantined, Reading
+from sources.core.source import Source, read_all
+
+__all__ = ["Looked", "has_news", "spent"]
+
+
+class News(Exception):
+    """There is some; what comes after it is not looked at."""
+
+
+@dataclass
+class Looked(Reading):
+    """A reading that ends where it would say something that the last one did not say."""
+
+    is_over: bool = False  # there is none: it goes on as any other
+    _held_back: list[Callable[[], None]] = field(default_factory=list)
+
+    def ends(self) -> None:
+        self.is_over = True
+        for say in self._held_back:
+            say()
+
+    def fail(self, scope: str, surface: str, failure: Failure) -> None:
+        self._is_news((scope, surface) not in self.open_failures)
+        if self.is_over:
+            super().fail(scope, surface, failure)
+        else:
+            self._held_back.append(lambda: self.fail(scope, surface, failure))
+
+    def skip(self, name: str, why: str) -> None:
+        self._is_news(self.skipped_before.get(name) != why)
+        super().skip(name, why)
+
+    def keep(self, record: Quarantined) -> None:
+        self._is_news()
+        super().keep(record)
+
+    def tell(self, text: str) -> None:
+        self._is_news()
+        super().tell(text)
+
+    def backfills(self, surface: str, scope: str, until: DateTime) -> None:
+        self._is_news()
+        super().backfills(surface, scope, until)
+
+    def _is_news(self, differs: bool = True) -> None:
+        if differs and not self.is_over:
+            raise News
+
+
+async def has_news(source: Source, reading: Looked) -> bool:
+    """False: all that this run reads was read to its end."""
+
+    async def take(batch: Batch) -> None:
+        known = reading.saved.get(batch.surface, {}).get(batch.scope)
+        if any(batch.rows.values()) or (batch.cursor is not None and differs(batch.cursor, known)):
+            raise News
+
+    try:
+        await read_all(source, reading, take)
+    except BaseExceptionGroup as several:
+        _, others = several.split(News)
+        if others is not None:
+            raise
+        return True
+    reading.ends()
+    return False
+
+
+def spent(reading: Reading) -> dict[tuple[str, str], RequestCounts]:
+    """What was asked for; what came of it is counted where it is read."""
+    return {
+        key: RequestCounts(t.requests, 0, t.not_modified, t.retries, t.bytes, t.waited)
+        for key, t in reading.tallies.items()
+    }
