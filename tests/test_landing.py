@@ -8,10 +8,11 @@ from threading import Lock
 from typing import Any
 
 import duckdb
+import orjson
 import pyarrow as pa
 import pytest
 
-from pipelines.sync.source.committed import is_pending
+from pipelines.sync.source.committed import Committed, committed, is_pending
 from pipelines.sync.source.pipeline import SourcePipeline
 from pipelines.warehouse.data_dir import DataDir, LandingError
 from sources.core.reading import Batch
@@ -19,6 +20,7 @@ from sources.core.surfaces import Fills
 from sources.core.values import COUNT, TEXT, Table
 from sources.extraction import RECHECKS
 from tests.landed import extracted, landed, opened
+from tests.test_gitlab_kills import SETTLED, judge, past, served
 
 NOTES = Table("notes", ("id",), {"id": COUNT, "words": TEXT, "parent_key": TEXT})
 SAID = Table("said", ("id", "version"), {"id": COUNT, "version": TEXT, "parent_key": TEXT}, keeps="versions")
@@ -103,13 +105,13 @@ def test_what_was_dropped_with_dlt_is_read_again(home: DataDir, dropped: str) ->
     )  # then it belongs to nobody
     landed(talk(home, fills), notes(1, 2, cursor={"since": 1}))
     landing = talk(home, fills)
-    assert landing.cursors and not landing.was_dropped
+    assert landing.cursors and not landing.committed.was_dropped
     pipeline_drop(landing.pipeline, resources=[dropped])()
     again = talk(home, fills)
-    assert again.was_dropped and again.cursors.get("notes", {}) == {}
+    assert again.committed.was_dropped and again.cursors.get("notes", {}) == {}
     landed(again)  # a first part of the repair, and a kill
     left = talk(home, fills)
-    assert not left.was_dropped and left.cursors.get("notes", {}) == {}
+    assert not left.committed.was_dropped and left.cursors.get("notes", {}) == {}
     landed(left, notes(1, 2, cursor={"since": 1}))
     for table in ("notes", "said"):
         assert rows(home, f"SELECT id FROM talk.{table} ORDER BY id") == [(1,), (2,)]
@@ -171,6 +173,76 @@ def test_a_first_landing_that_broke_off_between_its_tables_is_landed_again(
 
 def state_of(home: DataDir) -> Path:
     return home.working / "earshot_talk" / "state.json"
+
+
+def told(home: DataDir) -> Committed | None:
+    """Without dlt."""
+    return committed(home, "talk", TABLES, FILLS)
+
+
+def test_cursors_are_read_without_dlt_as_dlt_tells_them(home: DataDir) -> None:
+    assert told(home) is None and talk(home).committed.is_new and not talk(home).committed.is_shaped
+    landed(talk(home), notes(1, 2, cursor={"since": 1, "told": {"name": "\uf026Zoë"}, "complete": True}))
+    left = told(home)
+    assert left and left.is_shaped and left.cursors and not left.is_new and left == talk(home).committed
+    landed(talk(home), notes(3, cursor={"since": 2}))
+    assert told(home) == talk(home).committed and talk(home).cursors == {"notes": {"1": {"since": 2}}}
+
+
+@pytest.mark.parametrize("what", ["torn", "another version", "extracted", "normalized", "no warehouse", "older", "odd"])
+def test_dlt_is_asked_where_its_file_alone_does_not_tell(home: DataDir, tmp_path: Path, what: str) -> None:
+    """What hangs in the air rewinds cursors; what the warehouse does not hold was never landed."""
+    landed(talk(home), notes(1, cursor={"since": 1}))
+    shutil.copy(home.warehouse, tmp_path / "older")
+    landed(talk(home), notes(2, cursor={"since": 2}))
+    assert told(home)
+    state = orjson.loads(state_of(home).read_bytes())
+    since = 2
+    match what:
+        case "torn":
+            state_of(home).write_bytes(state_of(home).read_bytes()[:-40])
+        case "another version":
+            state_of(home).write_bytes(orjson.dumps({**state, "_state_engine_version": 3}))
+        case "odd":
+            state["sources"]["talk"]["resources"]["notes"] = "?"
+            state_of(home).write_bytes(orjson.dumps(state))
+        case "extracted":
+            (home.working / "earshot_talk" / "normalize" / "extracted" / "1790000000.1").mkdir()
+        case "normalized":
+            (home.working / "earshot_talk" / "load" / "normalized" / "1790000000.1").mkdir()
+        case "no warehouse":
+            home.warehouse.unlink()
+            since = 0
+        case "older":
+            shutil.copy(tmp_path / "older", home.warehouse)
+            since = 1
+    assert told(home) is None
+    if what in ("torn", "no warehouse", "older", "extracted", "normalized"):
+        assert talk(home).cursors == ({"notes": {"1": {"since": since}}} if since else {})
+
+
+@pytest.mark.ci
+def test_a_run_that_finds_nothing_new_imports_no_dlt(tmp_path: Path) -> None:
+    """And writes nothing, nor asks for anything twice where there is news."""
+    world, place = past()
+    with served(world, tmp_path) as project:
+        assert project.run().code == 0
+        before = project.files()
+        unchanged = project.run(PYTHONPROFILEIMPORTTIME="1")
+        assert unchanged.code == 0 and " pyarrow" in unchanged.err and " dlt" not in unchanged.err
+        after = project.files()
+        ledger = {name for name in before | after if name.startswith(("control.sqlite", "earshot.lock"))}
+        assert {n: f for n, f in before.items() if n not in ledger} == {
+            n: f for n, f in after.items() if n not in ledger
+        }
+        world.advance(seconds=61)
+        place.comment(place.issues[1], "maya", "something new")
+        world.advance(seconds=SETTLED)
+        changed = project.run(PYTHONPROFILEIMPORTTIME="1")
+        assert " dlt" in changed.err
+        asked = [(call.path, repr(sorted(call.query.items()))) for call in changed.calls]
+        assert len(asked) == len(set(asked)), asked
+        judge(project, world)
 
 
 class Killed(BaseException):

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MOST = 12
+GLUE = ("extraction", "pipes", "declared")  # between the core and dlt
 ROOMS = [folder for top in ("sources", "pipelines") for folder in (ROOT / top, *(ROOT / top).rglob("*/"))]
 
 
@@ -52,11 +53,11 @@ def test_sources_know_nothing_of_pipelines_nor_of_each_other() -> None:
             service = name.split(".")[1]
             for each in imported(path, late=True):
                 if each.startswith(("sources.", "pipelines.")):
-                    assert each.split(".")[1] in ("core", "pipes", "declared", service) and each.startswith(
+                    assert each.split(".")[1] in (*GLUE, "core", service) and each.startswith(
                         "sources"
                     ), (name, each)
-                if each.split(".")[0] == "dlt" or each.startswith(("sources.pipes", "sources.declared")):
-                    assert name.endswith((".pipes", ".declared")), (name, each)
+                if each.split(".")[0] == "dlt" or each.startswith(tuple(f"sources.{n}" for n in GLUE)):
+                    assert name.endswith(tuple(f".{n}" for n in GLUE)), (name, each)
 
 
 def test_nothing_flows_back() -> None:
