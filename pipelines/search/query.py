@@ -86,6 +86,7 @@ def search(
 ) -> list[Hit]:  # fmt: skip
     """The best first. `data`: the data directory, if it is not the configured one."""
     home = DataDir(Path(data).expanduser().resolve() if data else data_dir(Path.cwd()))
+    home.refuse_another_version()
     embedder = None
     if mode != "keyword":
         from pipelines.search.embedders import configured_embedder

@@ -18,6 +18,7 @@ import pendulum
 from pipelines.state import run_state, skips
 from pipelines.state.request_counts import by_scope, gathered
 from pipelines.state.run_state import LONG_AGO, RunState, SourceState
+from pipelines.warehouse.version import stamp
 from sources.core.http.client import RequestCounts
 from sources.core.reading import Problem
 from sources.core.values import has_passed, instant
@@ -60,10 +61,6 @@ CREATE TABLE IF NOT EXISTS scopes (
     last_new_at TEXT, reads INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY (source, scope)
 ) WITHOUT ROWID;
 """
-ADDED = {
-    "runs": {"pid": "INTEGER", "heartbeat_at": "TEXT", "detail": "TEXT"},
-    "quarantine": {"parent_key": "TEXT", "let_be_at": "TEXT"},
-}
 
 
 @dataclass
@@ -76,10 +73,10 @@ class Ledger:
         connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
         try:
+            stamp(connection, path)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.executescript(SCHEMA + skips.SCHEMA + run_state.SCHEMA)
-            _add_columns(connection)
             yield cls(connection)
         finally:
             connection.close()
@@ -241,15 +238,6 @@ def clock_ahead(home: "DataDir", source: str) -> float:
             return ledger.source_state(source).clock_ahead
     except sqlite3.Error:  # the look then finds out itself, by one request more
         return 0.0
-
-
-def _add_columns(connection: sqlite3.Connection) -> None:
-    """Ledgers of earlier versions have fewer columns."""
-    for table, columns in ADDED.items():
-        known = {row["name"] for row in connection.execute(f"PRAGMA table_info({table})")}
-        for name, kind in columns.items():
-            if name not in known:
-                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
 
 
 def _is_alive(pid: int) -> bool:

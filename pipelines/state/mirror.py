@@ -17,6 +17,7 @@ from pipelines.state.ledger import Ledger
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.control import Control
 from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.version import VERSION
 from sources.core.values import instant
 
 __all__ = [
@@ -68,7 +69,7 @@ CURSORS = (
 TABLES = {
     **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
     **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "team": "login VARCHAR",
-    "settings": "command_prefix VARCHAR",
+    "settings": "command_prefix VARCHAR, version INTEGER",
 }  # fmt: skip
 ACKNOWLEDGED = "acknowledgements"
 FROM_THE_FIRST = f"SELECT count(*) AS held, '0001-01-01T00:00:00' AS since FROM ops.{ACKNOWLEDGED}"
@@ -153,14 +154,14 @@ def prepare(
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     held = dict(connection.execute(HELD).fetchall())
     for table, columns in TABLES.items():
-        if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # of an earlier version: mirrored anew
+        if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # one has been added since: mirrored anew
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     for table, logins in (("authors", authors), ("team", team)):
         connection.execute(f"DELETE FROM ops.{table}")
         _insert(connection, table, [(login.removeprefix("@").lower(),) for login in logins])
     connection.execute("DELETE FROM ops.settings")
-    _insert(connection, "settings", [(prefix,)])
+    _insert(connection, "settings", [(prefix, VERSION)])
 
 
 def mirror_decisions(connection: duckdb.DuckDBPyConnection, home: DataDir) -> None:

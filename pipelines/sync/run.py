@@ -34,6 +34,7 @@ from pipelines.sync.output.report import Report, SourceReport, Watch, totals
 from pipelines.sync.recheck import look, readings_owed, rule, scopes_read, suspects
 from pipelines.warehouse.data_dir import DataDir, LandingError, PublishError
 from pipelines.warehouse.errors import Unavailable
+from pipelines.warehouse.version import OtherVersion
 from sources.core.http.client import Api
 from sources.core.reading import Problem, Reading, Unread, is_of_one
 from sources.core.source import Source
@@ -136,6 +137,8 @@ class Run:
         name = connected.source.name
         try:
             return await self.read_source(connected)
+        except OtherVersion:
+            raise  # nobody's rows are to land there
         except LandingError as error:
             self.is_torn = self.is_torn or error.is_torn
             told = "; readers keep the last state until a run has repaired it" if error.is_torn else ""

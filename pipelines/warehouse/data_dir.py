@@ -20,8 +20,9 @@ import pendulum
 
 from pipelines.sync.shards import Shard
 from pipelines.warehouse.destination import Destination
-from pipelines.warehouse.embedded import EMBEDDED
+from pipelines.warehouse.embedded.destination import EMBEDDED
 from pipelines.warehouse.errors import LandingError, Locked, PublishError, Unavailable
+from pipelines.warehouse.version import refuse_another
 
 if TYPE_CHECKING:
     import duckdb
@@ -91,8 +92,13 @@ class DataDir:
         except (FileExistsError, NotADirectoryError):
             file = next(path for path in (self.path, *self.path.parents) if path.exists())
             raise Unavailable(f"{file} is a file, where a directory is needed: move it away") from None
+        self.refuse_another_version()
         self.path.chmod(0o700)
         self.destination.restore_control(self)
+
+    def refuse_another_version(self) -> None:
+        """Raises `OtherVersion`, whether somebody wants to write here or to read."""
+        refuse_another(self.control, (self.published, self.warehouse))
 
     @contextmanager
     def lock(self) -> Iterator[None]:

@@ -11,11 +11,13 @@ from logging import getLogger
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.models.files import BUILT
+from pipelines.warehouse.control import ASIDE
 from pipelines.warehouse.ducklake.instance import NAME, attach, cursor
 from pipelines.warehouse.postgres.attached import in_memory, quoted
 from pipelines.warehouse.postgres.on_server import OnServer
 from pipelines.warehouse.postgres.server import Address, Server
 from pipelines.warehouse.postgres.shared import forget_cursors, learn, learned, shaped
+from pipelines.warehouse.version import refuse_models
 
 if TYPE_CHECKING:
     import duckdb
@@ -104,6 +106,7 @@ class DuckLake(OnServer):
             if not self._is_attached(lake, home) or not lake.execute(BUILT).fetchone():
                 yield None
                 return
+            refuse_models(lake, self.told(home), ASIDE)
             lake.execute(f"SET allowed_directories = [{quoted(self.storage)}]")
             lake.execute("SET enable_external_access = false")
             lake.begin()  # one moment, however many questions

@@ -13,15 +13,18 @@ do, and keeps what a run keeps:
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlt.common.configuration.container import Container
 from dlt.common.pipeline import PipelineContext
 from dlt.destinations.impl.duckdb.configuration import DuckDbCredentials
 from dlt.destinations.impl.duckdb.duck import DuckDbClient
 from dlt.destinations.impl.duckdb.factory import duckdb
+
+if TYPE_CHECKING:
+    from pipelines.warehouse.data_dir import DataDir
 
 __all__ = ["earshot"]
 
@@ -32,6 +35,7 @@ class WarehouseClient(DuckDbClient):
     def __init__(self, schema: Any, config: Any, capabilities: Any) -> None:
         super().__init__(schema, config, capabilities)
         self.file = Path(config.credentials.database)
+        _data_dir(self.file.parent).refuse_another_version()
         self.sql_client.credentials = DuckDbCredentials(str(self.file.with_name("published.duckdb")), read_only=True)
         self.sql_client.credentials.resolve()
         self.entered = ExitStack()
@@ -89,7 +93,7 @@ def locked(folder: Path) -> Iterator[None]:
     with _holding:
         users, lock = _held.get(folder, (0, ExitStack()))
         if users == 0:
-            lock.enter_context(_lock_of(folder))
+            lock.enter_context(_data_dir(folder).lock_here())
         _held[folder] = (users + 1, lock)
     try:
         yield
@@ -102,7 +106,7 @@ def locked(folder: Path) -> Iterator[None]:
                 lock.close()
 
 
-def _lock_of(folder: Path) -> AbstractContextManager[None]:
+def _data_dir(folder: Path) -> "DataDir":
     from pipelines.warehouse.data_dir import DataDir
 
-    return DataDir(folder).lock_here()
+    return DataDir(folder)

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.models.files import BUILT
+from pipelines.warehouse.control import ASIDE
 from pipelines.warehouse.postgres.attached import in_memory, load_extension, postgres_secret, quoted, spilling
 from pipelines.warehouse.postgres.on_server import OnServer
 from pipelines.warehouse.postgres.server import Address, Server
 from pipelines.warehouse.postgres.shared import forget_cursors, shaped
+from pipelines.warehouse.version import refuse_models
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,6 +96,7 @@ class Postgres(OnServer):
             if not connection.execute(BUILT).fetchone():
                 yield None
                 return
+            refuse_models(connection, self.address, ASIDE)
             connection.execute("SET enable_external_access = false")
             connection.begin()  # one moment, however many questions
             yield connection

@@ -36,6 +36,8 @@ class OnServer:
     @contextmanager
     def single_flight(self, home: "DataDir") -> Iterator[None]:
         with self.server.single_flight(home.shard):
+            with self.control(home, writes=True):
+                """Nothing of another version is there, and from now on it is known to be of this one."""
             yield
 
     def restore_control(self, home: "DataDir") -> None:
@@ -95,7 +97,7 @@ class OnServer:
         learn(connection, SETTINGS, settings)
 
     def control(self, home: "DataDir", *, writes: bool) -> AbstractContextManager[Control | None]:
-        return on_server(self.server.address)
+        return on_server(self.server.address, writes=writes)
 
     def claim(self, home: "DataDir", name: str) -> AbstractContextManager[bool]:
         return self.server.claim(name)

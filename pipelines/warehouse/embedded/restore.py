@@ -46,6 +46,7 @@ from pipelines.state.mirror import DECIDED
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.data_dir import copied
 from pipelines.warehouse.errors import LandingError, Unavailable
+from pipelines.warehouse.version import OtherVersion, refuse_models
 
 if TYPE_CHECKING:
     from pipelines.warehouse.data_dir import DataDir
@@ -185,6 +186,7 @@ def _as_of(file: Path) -> str:
     tells nothing.
     """
     with duckdb.connect(str(file), read_only=True) as connection:
+        refuse_models(connection, file.parent)
         (last,) = connection.execute(LAST_RUN).fetchone() or (None,)
     return str(last or LONG_AGO)
 
@@ -195,6 +197,8 @@ def _build(ledger: Ledger, home: "DataDir", copies: list[Path]) -> str:
     for copy in copies:
         try:
             with duckdb.connect(str(copy), read_only=True) as connection, ledger.transaction():
+                if not refuse_models(connection, home.path):
+                    raise OtherVersion(home.path)  # or a first run's that was killed: nobody knows whose
                 for table, columns in decisions.TABLES.items():
                     ledger.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
                 for table in MIRRORED:
@@ -217,7 +221,7 @@ def _build(ledger: Ledger, home: "DataDir", copies: list[Path]) -> str:
 
 
 def _copy(warehouse: duckdb.DuckDBPyConnection, ledger: sqlite3.Connection, table: str, where: str = "") -> None:
-    """What both know by name; a copy of an earlier version knows less."""
+    """What both know by name: what a table has gained since, the copy does not have."""
     held = dict(warehouse.execute(COLUMNS, [table]).fetchall())
     if not held:
         return

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.warehouse.destination import Cursors
+from pipelines.warehouse.version import refuse_models
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,12 +43,12 @@ class Embedded:
 
     def restore_control(self, home: "DataDir") -> None:
         if not home.control.is_file():
-            from pipelines.warehouse.restore import restore_control
+            from pipelines.warehouse.embedded.restore import restore_control
 
             restore_control(home)
 
     def restore_rows(self, home: "DataDir") -> None:
-        from pipelines.warehouse.restore import restore_warehouse
+        from pipelines.warehouse.embedded.restore import restore_warehouse
 
         restore_warehouse(home)
 
@@ -104,6 +105,7 @@ class Embedded:
         import duckdb
 
         with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+            refuse_models(connection, home.path)
             yield connection
 
     @contextmanager
@@ -111,6 +113,7 @@ class Embedded:
         import duckdb
 
         with duckdb.connect(str(home.warehouse), config=dict(config)) as connection:
+            refuse_models(connection, home.path)
             yield connection
 
     @contextmanager
@@ -134,8 +137,8 @@ class Embedded:
             yield config
 
     def checkpoint(self, home: "DataDir", config: Mapping[str, Any]) -> None:
+        from pipelines.warehouse.embedded.restore import lacks
         from pipelines.warehouse.errors import PublishError
-        from pipelines.warehouse.restore import lacks
 
         with self.building(home, config) as connection:
             if lacks(connection, home):
@@ -177,6 +180,7 @@ class Embedded:
         with duckdb.connect(
             str(home.published), read_only=True, config={"enable_external_access": "false"}
         ) as connection:
+            refuse_models(connection, home.path)
             yield connection
 
     @contextmanager
@@ -187,7 +191,7 @@ class Embedded:
             with in_sqlite(home.control, writes=writes) as control:
                 yield control
             return
-        from pipelines.warehouse.restore import as_published
+        from pipelines.warehouse.embedded.restore import as_published
 
         with as_published(home) as copy:
             yield in_copy(copy) if copy else None
