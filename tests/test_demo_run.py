@@ -18,7 +18,8 @@ from pipelines.demo.server.memory import remembered
 from pipelines.demo.story.clock import LAST_DAY
 from pipelines.run import main
 from pipelines.settings import EarshotConfig
-from pipelines.warehouse.configured import DEMO_RUN, home_of
+from pipelines.warehouse.configured import home_of
+from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError
 from tests.asked import Reader
 

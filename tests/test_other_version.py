@@ -14,8 +14,8 @@ from pipelines.demo.github.world import GitHubWorld
 from pipelines.search import search
 from pipelines.state import decisions
 from pipelines.state.ledger import Ledger
-from pipelines.warehouse.configured import DEMO_RUN
 from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.files import DEMO_RUN
 from pipelines.warehouse.for_dlt.destination import earshot
 from pipelines.warehouse.for_dlt.home import plug_run_context
 from pipelines.warehouse.version import VERSION, OtherVersion

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 import pendulum
@@ -18,13 +17,11 @@ import pendulum
 from pipelines.state import run_state, skips
 from pipelines.state.request_counts import by_scope, gathered
 from pipelines.state.run_state import LONG_AGO, RunState, SourceState
+from pipelines.warehouse.files import Files
 from pipelines.warehouse.version import stamp
 from sources.core.http.client import RequestCounts
 from sources.core.reading import Problem
 from sources.core.values import has_passed, instant
-
-if TYPE_CHECKING:
-    from pipelines.warehouse.data_dir import DataDir
 
 __all__ = ["MIRRORED", "Ledger", "clock_ahead"]
 
@@ -229,7 +226,7 @@ class Ledger:
         state.is_undocumented = state.is_unembedded = True
 
 
-def clock_ahead(home: "DataDir", source: str) -> float:
+def clock_ahead(home: Files, source: str) -> float:
     """Seconds that this machine's clock was ahead of a service's in the last run; none, where no run was yet."""
     if not home.control.exists():
         return 0.0

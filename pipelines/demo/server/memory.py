@@ -20,7 +20,7 @@ from pendulum import Date, DateTime
 
 from pipelines.demo.server.web import Request
 from pipelines.demo.story.clock import days_later
-from pipelines.warehouse.configured import DEMO_RUN
+from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError
 
 __all__ = ["Memory", "Remembering", "Sent", "remembered"]

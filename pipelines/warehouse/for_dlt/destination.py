@@ -15,7 +15,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dlt.common.configuration.container import Container
 from dlt.common.pipeline import PipelineContext
@@ -23,8 +23,8 @@ from dlt.destinations.impl.duckdb.configuration import DuckDbCredentials
 from dlt.destinations.impl.duckdb.duck import DuckDbClient
 from dlt.destinations.impl.duckdb.factory import duckdb
 
-if TYPE_CHECKING:
-    from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.embedded.restore import restore_control
+from pipelines.warehouse.files import Files
 
 __all__ = ["earshot"]
 
@@ -35,7 +35,7 @@ class WarehouseClient(DuckDbClient):
     def __init__(self, schema: Any, config: Any, capabilities: Any) -> None:
         super().__init__(schema, config, capabilities)
         self.file = Path(config.credentials.database)
-        _data_dir(self.file.parent).refuse_another_version()
+        Files(self.file.parent).refuse_another_version()
         self.sql_client.credentials = DuckDbCredentials(str(self.file.with_name("published.duckdb")), read_only=True)
         self.sql_client.credentials.resolve()
         self.entered = ExitStack()
@@ -93,7 +93,7 @@ def locked(folder: Path) -> Iterator[None]:
     with _holding:
         users, lock = _held.get(folder, (0, ExitStack()))
         if users == 0:
-            lock.enter_context(_data_dir(folder).lock_here())
+            lock.enter_context(_lock(Files(folder)))
         _held[folder] = (users + 1, lock)
     try:
         yield
@@ -106,7 +106,11 @@ def locked(folder: Path) -> Iterator[None]:
                 lock.close()
 
 
-def _data_dir(folder: Path) -> "DataDir":
-    from pipelines.warehouse.data_dir import DataDir
-
-    return DataDir(folder)
+@contextmanager
+def _lock(files: Files) -> Iterator[None]:
+    """As a run takes it, of the one destination that lies in files."""
+    files.make()
+    if not files.control.is_file():
+        restore_control(files)
+    with files.alone():
+        yield
