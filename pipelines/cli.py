@@ -28,7 +28,7 @@ COMMANDS = {
     "link": "pipelines.ask.commands.decide.follow:link",
     "unlink": "pipelines.ask.commands.decide.follow:unlink",
     "reset": "pipelines.sync.reset:reset",
-    "move": "pipelines.warehouse.move:move",
+    "move": "pipelines.sync.move:move",
     "index": "pipelines.ask.commands.index:index",
     "verify": "pipelines.ask.commands.verify:verify",
     "sql": "pipelines.ask.commands.sql:sql",

@@ -269,6 +269,7 @@ def _cancellable(run: Coroutine[object, object, int], screen: Plain) -> int:
 
 def _home(settings: Settings, config: EarshotConfig, asked: Asked) -> DataDir:
     home = home_of(Path.cwd(), settings, config, named=asked.destination, shard=asked.shard, demo=asked.demo)
+    home.refuse_another_version()
     return home if asked.demo else real(home)
 
 

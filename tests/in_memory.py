@@ -29,7 +29,7 @@ from pipelines.sync.output.report import Report
 from pipelines.sync.source.committed import Committed
 from pipelines.sync.targets.outcomes import Surgery
 from pipelines.warehouse.data_dir import DataDir, as_dicts
-from pipelines.warehouse.embedded import Embedded
+from pipelines.warehouse.embedded.destination import Embedded
 from sources.core.surfaces import Fills, believed
 from sources.core.targets import Target
 from sources.core.values import Row, Table

@@ -1,6 +1,6 @@
 """`pipelines/run.py`, in a process that gets a signal before or after the Nth call of some function.
 
-python killed_run.py pipelines.warehouse.data_dir:os.replace before 1 9 --sweep
+python killed_run.py pipelines.warehouse.files:os.replace before 1 9 --sweep
 
 `module:path` names the function as that module sees it. In the environment, `CHUNK_ROWS` makes landings small, and
 `MAIN` names another command.

@@ -18,7 +18,8 @@ from pipelines.demo.server.memory import remembered
 from pipelines.demo.story.clock import LAST_DAY
 from pipelines.run import main
 from pipelines.settings import EarshotConfig
-from pipelines.warehouse.configured import DEMO_RUN, home_of
+from pipelines.warehouse.configured import home_of
+from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError
 from tests.asked import Reader
 
@@ -156,16 +157,13 @@ def test_what_was_said_keeps_its_number(tmp_path: Path) -> None:
 
 
 def test_the_first_run_keeps_the_day_for_all(tmp_path: Path) -> None:
-    """The next day's run goes on with the same story; a memory of an earlier version had fixed dates."""
+    """The next day's run goes on with the same story."""
     today = pendulum.date(2027, 5, 1)
     for day in (today, today.add(days=1)):
         with remembered(tmp_path, day) as memory:
             memory.runs += 1
             memory.keep()
     assert (memory.last_day, memory.runs) == (today, 2)
-    (tmp_path / DEMO_RUN).write_text("3")
-    with remembered(tmp_path, today) as memory:
-        assert (memory.last_day, memory.runs) == (LAST_DAY, 3)
     (tmp_path / DEMO_RUN).write_text('{"runs": "many"}')
     with pytest.raises(ConfigError, match=r"remove .* and begin anew"), remembered(tmp_path, today):
         pass
@@ -185,7 +183,9 @@ REAL = '[sources.github]\nrepos = ["lantern/lantern"]\napi_url = "http://127.0.0
 @pytest.fixture
 def beside(own: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     """A demo where real places of the same names are configured."""
-    (own.home.path / DEMO_RUN).write_text("1")
+    with remembered(own.home.path, LAST_DAY) as memory:
+        memory.runs = 1
+        memory.keep()
     (tmp_path / ".dlt").mkdir()
     (tmp_path / ".dlt" / "config.toml").write_text(REAL)
     monkeypatch.chdir(tmp_path)

@@ -19,11 +19,11 @@ from pipelines.cli import main
 from pipelines.demo import demo_sources
 from pipelines.settings import EarshotConfig
 from pipelines.state import watched
+from pipelines.sync.move import NotEmpty, moved
 from pipelines.sync.output.report import Report
 from pipelines.sync.run import Options, sync
 from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.ducklake import destination
-from pipelines.warehouse.move import NotEmpty, moved
 from pipelines.warehouse.postgres.destination import Postgres
 from sources.core.values import instant
 from tests.elsewhere import ENGINES, IN_CI, differences, place

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
-from pipelines.warehouse.embedded import EMBEDDED
+from pipelines.warehouse.embedded.destination import EMBEDDED
 from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk

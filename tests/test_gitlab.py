@@ -21,7 +21,7 @@ from pipelines.state import payloads as payload_files
 from pipelines.state.ledger import Ledger
 from pipelines.state.payloads import Payloads
 from pipelines.sync.source.pipeline import SourcePipeline
-from pipelines.warehouse.embedded import EMBEDDED
+from pipelines.warehouse.embedded.destination import EMBEDDED
 from sources.core.targets import Target
 from sources.gitlab.threads import is_due, is_settled
 from tests.in_memory import in_memory

@@ -1,12 +1,10 @@
-"""The index is written beside: what breaks off in between leaves it as it was or is made up for, and nobody waits."""
+"""The index is written behind the documents: what breaks off in between leaves it as it was and is made up for."""
 
 import asyncio
 import pkgutil
 import sqlite3
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -16,9 +14,10 @@ from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.models import build
 from pipelines.search import documents
-from pipelines.search.documents import begun, document
-from pipelines.search.indexing import GIVEN, Indexing
+from pipelines.search.documents import document
+from pipelines.search.index import Index
 from pipelines.sync.run import Options, sync
+from pipelines.sync.shards import Shard
 from pipelines.sync.targets.choice import targets
 from pipelines.sync.targets.outcomes import Order
 from pipelines.sync.targets.run import operate
@@ -29,64 +28,53 @@ from tests.test_documents import found, indexed
 
 __all__ = ["gitlab", "project", "world"]
 
-SAID = {"source": "gitlab", "kind": "issue", "scope": "1", "participants": "||", "created_at": "", "updated_at": ""}
+
+def breaks_off(monkeypatch: pytest.MonkeyPatch, at: int, error: Exception) -> None:
+    """While so many batches are in the index, and the rest is not."""
+    monkeypatch.setattr(documents, "AT_ONCE", 1)
+    replace, calls = Index.replace, list[int]()
+
+    def once(*args: Any) -> int:
+        calls.append(1)
+        if len(calls) == at:
+            raise error
+        return replace(*args)
+
+    monkeypatch.setattr(Index, "replace", once)
 
 
-def row(key: str, body: str) -> tuple[Any, ...]:
-    told = {**SAID, "document_key": key, "content_hash": body, "row_hash": body, "body": body}
-    return tuple(told.get(name) for name in GIVEN)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_batches_are_one_transaction(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch, is_first: bool
+) -> None:
+    """Of an index that breaks off nothing is there; documents are published all the same, and the next run makes up."""
+    was = indexed(gitlab.home)
+    news(world, project)
+    if is_first:
+        gitlab.home.search.unlink()
+    breaks_off(monkeypatch, 2, sqlite3.OperationalError("database or disk is full"))
+    report = gitlab.run()
+    assert report.exit_code == 3 and "disk is full" in str(report.stage_problem)
+    assert gitlab.one("SELECT count(*) FROM feedback.documents WHERE body LIKE '%pangolin%'") == 2
+    if is_first:
+        assert not gitlab.home.search.exists() and not gitlab.home.search.with_suffix(".partial").exists()
+    else:
+        assert indexed(gitlab.home) == was
+    monkeypatch.undo()
+    assert gitlab.run().exit_code == 0
+    assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
 
 
-def held(path: Path) -> list[Any]:
-    with sqlite3.connect(path) as connection:
-        return connection.execute(
-            "SELECT document_key, words.body FROM documents AS d JOIN words ON words.rowid = d.id ORDER BY 1"
-        ).fetchall()
-
-
-def test_batches_are_one_transaction(tmp_path: Path) -> None:
-    path = tmp_path / "search.sqlite"
-    with ThreadPoolExecutor(1) as thread:
-        with Indexing(thread, path, compares=False) as first:
-            first.put([row("a", "one"), row("b", "two")], [])
-            first.put([row("c", "three")], [])
-        assert first.finish() == 3
-        with pytest.raises(RuntimeError), Indexing(thread, path, compares=True) as broken:
-            assert broken.held == {"a": "one", "b": "two", "c": "three"}
-            broken.put([row("a", "other")], ["b"])
-            raise RuntimeError("the documents after these could not be made")
-        assert held(path) == [("a", "one"), ("b", "two"), ("c", "three")]
-        with Indexing(thread, path, compares=False) as last:
-            last.put([row("a", "other")], ["b"])
-        assert last.finish() == 1 and held(path) == [("a", "other"), ("c", "three")]
-
-
-def test_a_first_one_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    with ThreadPoolExecutor(1) as thread:
-        with pytest.raises(RuntimeError), Indexing(thread, tmp_path / "search.sqlite", compares=False) as broken:
-            broken.put([row("a", "one")], [])
-            raise RuntimeError("cancelled")
-    assert not list(tmp_path.iterdir())
-
-
-def test_who_puts_is_not_left_waiting_when_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> int:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr("pipelines.search.index.Index.replace", full)
-
-    def puts_many() -> None:
-        with ThreadPoolExecutor(1) as thread:
-            with Indexing(thread, tmp_path / "search.sqlite", compares=False) as indexing:
-                for number in range(10):
-                    indexing.put([row(str(number), "words")], [])
-            with pytest.raises(sqlite3.OperationalError):
-                indexing.finish()
-
-    puts = threading.Thread(target=puts_many, daemon=True)
-    puts.start()
-    puts.join(20)
-    assert not puts.is_alive() and not list(tmp_path.iterdir())
+def test_one_that_turns_out_damaged_is_made_anew(
+    gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it, in the same run."""
+    was = indexed(gitlab.home)
+    news(world, project)
+    breaks_off(monkeypatch, 2, sqlite3.DatabaseError("database disk image is malformed"))
+    assert gitlab.run().exit_code == 0
+    assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
+    assert len(indexed(gitlab.home)) == len(was)
 
 
 def test_documents_made_before_memory_ran_out_are_found_too(
@@ -138,35 +126,26 @@ def test_all_at_once_is_what_it_is_in_batches(gitlab: GitLabDesk, monkeypatch: p
         assert indexed(gitlab.home) == was
 
 
-def test_the_index_is_waited_for_when_publishing_fails(
+def test_what_was_indexed_and_not_published_is_published_next(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next run must not find it being written; and it makes up for what readers did not get."""
-    world.advance(seconds=61)
-    project.comment(project.merge_requests[1], "maya", "the pangolin rolls")
-    world.advance(seconds=300)
+    news(world, project)
 
     def refuses(*_: object) -> int:
         raise PublishError("no space left")
 
     monkeypatch.setattr("pipelines.warehouse.data_dir.DataDir.publish", refuses)
     assert gitlab.run().error == "no space left"
-    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("index")]
     monkeypatch.undo()
     gitlab.run()
-    assert [hit.number for hit in found(gitlab, "pangolin")] == [1]
-    assert gitlab.one("SELECT count(*) FROM feedback.documents WHERE body LIKE '%pangolin%'") == 1
+    assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
+    assert gitlab.one("SELECT count(*) FROM feedback.documents WHERE body LIKE '%pangolin%'") == 2
 
 
 def test_a_part_of_the_words_is_not_indexed(gitlab: GitLabDesk) -> None:
-    from dataclasses import replace
-
-    from pipelines.sync.shards import Shard
-
     was = indexed(gitlab.home)
-    with ThreadPoolExecutor(1) as thread:
-        done = begun(replace(gitlab.home, shard=Shard(1, 2)), thread, anew=True)
-    assert done.indexing is None and done.is_complete and done.finish() is done and indexed(gitlab.home) == was
+    done = document(replace(gitlab.home, shard=Shard(1, 2)), anew=True)
+    assert done.indexed == 0 and done.is_complete and indexed(gitlab.home) == was
 
 
 def news(world: GitLabWorld, project: Project) -> None:
@@ -177,15 +156,15 @@ def news(world: GitLabWorld, project: Project) -> None:
 
 
 def out_of_memory(monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-    put, calls = documents._put, list[int]()
+    these, calls = documents._these, list[int]()
 
-    def once(*args: Any) -> dict[str, str]:
+    def once(*args: Any) -> str:
         calls.append(1)
         if len(calls) == at:
             raise duckdb.OutOfMemoryException("something that cannot be spilled")
-        return put(*args)
+        return these(*args)
 
-    monkeypatch.setattr(documents, "_put", once)
+    monkeypatch.setattr(documents, "_these", once)
 
 
 def test_what_could_not_be_handed_over_in_little_memory_is_handed_over_in_more(
@@ -205,7 +184,7 @@ def test_a_new_index_is_filled_in_more_memory_where_little_was_not_enough(
     was = indexed(gitlab.home)
     gitlab.home.search.unlink()
     monkeypatch.setattr(documents, "AT_ONCE", 2)
-    out_of_memory(monkeypatch, at=2)
+    out_of_memory(monkeypatch, at=3)
     assert gitlab.run().exit_code == 0 and indexed(gitlab.home) == was
 
 
@@ -230,10 +209,14 @@ def test_a_cancelled_run_keeps_the_lock_until_it_writes_no_more(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch, stage: str, mode: str
 ) -> None:
     news(world, project)
-    where = {"docs": "pipelines.search.documents.begun", "publish": "pipelines.warehouse.data_dir.DataDir.publish"}[
+    where = {"docs": "pipelines.search.documents.document", "publish": "pipelines.warehouse.data_dir.DataDir.publish"}[
         stage
     ]
-    job, began, heard = pkgutil.resolve_name(where.replace(".begun", ":begun").replace(".DataDir", ":DataDir")), [0], []
+    job, began, heard = (
+        pkgutil.resolve_name(where.replace(".document", ":document", 1).replace(".DataDir", ":DataDir")),
+        [0],
+        [],
+    )
 
     def slow(*args: Any, **more: Any) -> Any:
         began[0] = 1

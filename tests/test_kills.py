@@ -47,10 +47,10 @@ STAGES = [  # in the order of a run
     ("between models", "pipelines.models.build:_build_one", "before", 7),
     ("models built", "pipelines.models.build:build", "after", 1),
     ("mirror", "pipelines.state.mirror:mirror", "after", 1),
-    ("copy", "pipelines.warehouse.data_dir:shutil.copyfile", "after", 1),
-    ("fsync", "pipelines.warehouse.data_dir:os.fsync", "before", 1),
-    ("replace", "pipelines.warehouse.data_dir:os.replace", "before", 1),
-    ("replaced", "pipelines.warehouse.data_dir:os.replace", "after", 1),
+    ("copy", "pipelines.warehouse.files:shutil.copyfile", "after", 1),
+    ("fsync", "pipelines.warehouse.files:os.fsync", "before", 1),
+    ("replace", "pipelines.warehouse.files:os.replace", "before", 1),
+    ("replaced", "pipelines.warehouse.files:os.replace", "after", 1),
     ("published", "pipelines.warehouse.data_dir:DataDir.publish", "after", 1),
     ("finish", "pipelines.state.ledger:Ledger.finish", "before", 1),
     ("finished", "pipelines.state.ledger:Ledger.finish", "after", 1),
@@ -206,7 +206,7 @@ def test_stopped_while_fetching(stories: dict[str, Story], tmp_path: Path, how: 
     story.ends_well(project)
 
 
-@pytest.mark.parametrize("where", [TABLE_COPIED, "pipelines.warehouse.data_dir:os.fsync"])
+@pytest.mark.parametrize("where", [TABLE_COPIED, "pipelines.warehouse.files:os.fsync"])
 def test_stopped_while_writing(stories: dict[str, Story], tmp_path: Path, where: str) -> None:
     """SIGTERM in the middle of a load, of the models, of publishing: the same."""
     story = stories["incremental"]
@@ -321,7 +321,7 @@ def test_published_file_deleted(stories: dict[str, Story], tmp_path: Path) -> No
     assert {call.status for call in again.calls} == {304}
 
 
-@pytest.mark.parametrize("where", ["pipelines.state.mirror:mirror", "pipelines.warehouse.data_dir:os.fsync"])
+@pytest.mark.parametrize("where", ["pipelines.state.mirror:mirror", "pipelines.warehouse.files:os.fsync"])
 def test_killed_publish_is_made_up(stories: dict[str, Story], tmp_path: Path, where: str) -> None:
     """Landed and not published: the next run publishes although the server has nothing new to say."""
     story = stories["incremental"]
@@ -339,7 +339,7 @@ def signalled_at(project: Project, request: int, how: signal.Signals, *options: 
     """A run that gets a signal while the server is busy with its Nth request (for a path that ends so)."""
     program = (
         str(KILLED_RUN),
-        "pipelines.warehouse.data_dir:os.replace",
+        "pipelines.warehouse.files:os.replace",
         "before",
         "0",
         "9",

@@ -267,9 +267,9 @@ def fails(*_: object) -> None:
 
 
 @pytest.mark.parametrize(("where", "failure"), [
-    ("pipelines.warehouse.data_dir.shutil.copyfile", fails_half_way),
-    ("pipelines.warehouse.data_dir.os.fsync", fails),
-    ("pipelines.warehouse.data_dir.os.replace", fails),
+    ("pipelines.warehouse.files.shutil.copyfile", fails_half_way),
+    ("pipelines.warehouse.files.os.fsync", fails),
+    ("pipelines.warehouse.files.os.replace", fails),
 ])  # fmt: skip
 def test_disk_full_while_publishing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, failure: Callable[..., None]

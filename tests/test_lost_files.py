@@ -111,7 +111,9 @@ def test_a_log_of_the_lost_file_is_not_replayed_into_the_copy(reader: GitHubDesk
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("where", ["pipelines.warehouse.restore:os.replace", "pipelines.warehouse.data_dir:os.replace"])
+@pytest.mark.parametrize(
+    "where", ["pipelines.warehouse.embedded.restore:os.replace", "pipelines.warehouse.files:os.replace"]
+)
 def test_killed_in_the_middle_of_it(base: tuple[Path, GitHubWorld], tmp_path: Path, where: str) -> None:
     """The next run begins it again."""
     with served(base[1], tmp_path) as project:

@@ -1,6 +1,5 @@
 """One reply a command: whatever is edited around it, however often and in whatever words it is answered."""
 
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -117,29 +116,6 @@ def test_what_answers_all_of_a_comment_answers_what_stood_in_it(speaker: Speaker
     assert {name: status for name, (_, status) in known(speaker).items()} == {
         "retry": "answered", "help": "answered", "bench": "seen",
     }  # fmt: skip
-
-
-def test_a_key_of_an_earlier_version_is_understood(speaker: Speaker) -> None:
-    """Answers in the outbox under the position in its words stay answers, after edits too; and `reply` takes such a key."""
-    ((said, position),) = speaker.sql("SELECT said_key, position FROM feedback.commands WHERE name = 'retry'")
-    key, old = known(speaker)["retry"][0], f"{said}:{position}"
-    assert speaker.say("reply", old, "--body", "Running.").code == 0
-    with sqlite3.connect(speaker.data / "control.sqlite") as outbox:
-        outbox.execute("UPDATE answers SET command_key = ?", [old])
-    outbox.close()
-    speaker.earshot["authors"] = ["liu"]
-    sync(speaker)
-    assert known(speaker)["retry"] == (key, "answered")
-    edit(speaker, "Any news at all?\n\n/earshot retry job=7 fast\n/earshot help")
-    assert known(speaker)["retry"] == (key, "answered")
-    assert [row["name"] for row in speaker.told("list", "commands", "--unanswered")["data"]] == ["help"]
-    for named in (key, old):
-        assert speaker.told("reply", named, "--body", "Done.")["error"]["code"] == "ANSWERED"
-        assert not speaker.told("reply", named, "--body", "Running.")["data"]["is_new"]
-    assert len(answers(speaker)) == 1
-
-
-# Answering
 
 
 def test_a_command_is_answered_once_in_whatever_words(speaker: Speaker) -> None:

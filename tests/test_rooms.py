@@ -53,18 +53,18 @@ def test_sources_know_nothing_of_pipelines_nor_of_each_other() -> None:
             service = name.split(".")[1]
             for each in imported(path, late=True):
                 if each.startswith(("sources.", "pipelines.")):
-                    assert each.split(".")[1] in (*GLUE, "core", service) and each.startswith(
-                        "sources"
-                    ), (name, each)
+                    assert each.split(".")[1] in (*GLUE, "core", service) and each.startswith("sources"), (name, each)
                 if each.split(".")[0] == "dlt" or each.startswith(tuple(f"sources.{n}" for n in GLUE)):
                     assert name.endswith(tuple(f".{n}" for n in GLUE)), (name, each)
 
 
 def test_nothing_flows_back() -> None:
-    """No module waits for one that waits for it."""
-    graph = {name: {each for each in imported(path) if each in FILES and each != name} for name, path in FILES.items()}
-    packages = {name for name, path in FILES.items() if path.name == "__init__.py"}
+    """No module waits for one that waits for it, also for types alone or within a function."""
+    graph = {
+        name: {each for each in imported(path, late=True) if each in FILES and each != name}
+        for name, path in FILES.items()
+    }
     try:
-        list(TopologicalSorter({name: needs - packages for name, needs in graph.items()}).static_order())
+        list(TopologicalSorter(graph).static_order())
     except CycleError as error:
         pytest.fail(" → ".join(error.args[1]))

@@ -27,9 +27,9 @@ def indexed(home: DataDir) -> list[Any]:
 
 
 STAGES = [
-    ("pipelines.search.documents:begun", "before", 1), ("pipelines.search.documents:build.regenerate", "after", 1),
+    ("pipelines.search.documents:document", "before", 1), ("pipelines.search.documents:build.regenerate", "after", 1),
     ("pipelines.search.index:Index._put", "after", 1), ("pipelines.search.index:Index.replace", "after", 1),
-    ("pipelines.search.documents:begun", "after", 1), ("pipelines.search.documents:Documented.finish", "after", 1),
+    ("pipelines.search.documents:_index", "before", 1), ("pipelines.search.documents:document", "after", 1),
     ("pipelines.warehouse.data_dir:DataDir.publish", "after", 1),
 ]  # fmt: skip
 SURGICAL = ["--issue", "1", "--mr", "1"]

@@ -55,7 +55,7 @@ def clock() -> tuple[Any, mo.ui.refresh]:
 def begin(found: Bounds | Control | Nothing) -> mo.Html:
     """As of when this is; or why there is nothing to see."""
     if isinstance(found, Nothing):
-        _print(f"{found.message}: {found.hint}")
+        _print(": ".join(filter(None, (found.message, found.hint))))
         return mo.Html(nothing(found))
     return mo.Html(as_of(found.until) if isinstance(found, Bounds) else "")
 

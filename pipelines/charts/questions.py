@@ -64,7 +64,7 @@ def ask(query: str, **values: Any) -> list[Row]:
 
 
 def bounds(*needed: str) -> Bounds | Nothing:
-    """What there is to look at; where a notebook begins, and names what not every earlier version published."""
+    """What there is to look at; where a notebook begins, and names the tables that it needs."""
     try:
         found = ask(BOUNDS)[0]
         for table in needed:

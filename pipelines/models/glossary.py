@@ -172,7 +172,11 @@ TABLES = {
     ),
     "ops.authors": Meaning("Whose words are actionable (`[earshot] authors`): one row per person.", "login", {}),
     "ops.team": Meaning("Who answers (`[earshot] team`): one row per person.", "login", {}),
-    "ops.settings": Meaning("Settings of the models: one row.", "", {"command_prefix": "how a slash command begins"}),
+    "ops.settings": Meaning(
+        "Settings of the models: one row.",
+        "",
+        {"command_prefix": "how a slash command begins", "version": "of the tables; Earshot of another refuses them"},
+    ),
     "ops.dirty_documents": Meaning("Documents that are due to be made again: one row per parent.", "parent_key", {}),
     "ops.taken_loads": Meaning(
         "Load packages that the models have taken: one row per package.", "load_id", {"load_id": "dlt's name of it"}

@@ -37,7 +37,7 @@ def landed_table(name: str, table: Table) -> str:
 
 
 def widen(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
-    """The columns that tables of an earlier version lack. dlt adds one to a nested table only if the first package
+    """What tables have gained since they were made. dlt adds a column to a nested table only if the first package
     after the change has rows of it, and never again; a source that is not read lands nothing, though models ask for it.
     """
     held: dict[str, set[str]] = {}

@@ -1,34 +1,33 @@
 """The docs stage: `feedback.documents` and the full-text index brought up to date with what was touched.
 
 What is due is remembered in the warehouse (`ops.dirty_documents`) together with the rows that made it so. A run over
-everything works off all of it; a surgical one its own targets' alone, and leaves the rest as due as it was. The index
-is written beside: `begun` returns when all documents are made, and what it returns is finished when they can be found.
+everything works off all of it; a surgical one its own targets' alone, and leaves the rest as due as it was. Documents
+are made first, whatever becomes of the index: a run that is killed in between, or finds its disk full, leaves a note
+in its ledger, and the next one compares.
 """
 
 import logging
-import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
 
 from pipelines.models import build
-from pipelines.search.index import Unreadable
-from pipelines.search.indexing import GIVEN, Indexing
+from pipelines.search.index import COLUMNS, Document, Index, Unreadable, opened
 from pipelines.settings import landed_tables
-from pipelines.sync.after_load import SPARING
-from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.data_dir import SPARING, DataDir
 
-__all__ = ["Documented", "begun", "document", "index_all"]
+__all__ = ["Documented", "document", "index_all"]
 
 log = logging.getLogger("earshot.documents")
 
 AT_ONCE = 1_000
+GIVEN = (*COLUMNS, "body")
+T = TypeVar("T")
 INSTANT = "strftime({0} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%SZ') AS {0}"
 ROWS = f"""
 SELECT {", ".join(GIVEN)} FROM (
@@ -51,148 +50,104 @@ BY_ROW = f"rowid IN (SELECT rowid FROM feedback.documents WHERE {ASKED})"
 class Documented:
     """What was regenerated: the documents that are there now, with the hashes of their words."""
 
-    home: DataDir
-    thread: ThreadPoolExecutor  # that writes the index
-    touched: dict[str, str] = field(default_factory=dict)
-    owed: set[str] = field(default_factory=set)  # made, no longer due, and not on the way into the index yet
-    indexing: Indexing | None = None
-    unopened: Exception | None = None  # why there is no index: the documents are made all the same
-    indexed: int = 0
-    is_complete: bool = False  # once it is finished: nothing is due any more, in the documents and in the index
-
-    def finish(self) -> "Documented":
-        """Waits until the index has what was made."""
-        if self.unopened:
-            raise self.unopened
-        if self.indexing:
-            try:
-                self.indexed = self.indexing.finish()
-            except Unreadable as error:
-                log.warning("%s is damaged (%s); it is made anew", self.home.search, error)
-                _in_little_memory(self.home, self._remake)
-        return self
-
-    def _remake(self, config: Mapping[str, Any]) -> None:
-        with self.home.destination.building(self.home, config) as connection:
-            self.indexed = _index_all(self.home, self.thread, connection, anew=True)
+    touched: dict[str, str]
+    indexed: int = 0  # documents' words
+    is_new: bool = False  # the index
+    is_complete: bool = False  # nothing is due any more, in the documents and in the index
 
 
 def document(
     home: DataDir, *, only: Collection[str] | None = None, compare: bool = False, anew: bool = False
 ) -> Documented:
-    """All of it."""
-    with ThreadPoolExecutor(1) as thread:
-        return begun(home, thread, only=only, compare=compare, anew=anew).finish()
-
-
-def begun(
-    home: DataDir, thread: ThreadPoolExecutor, *, only: Collection[str] | None = None, compare: bool = False,
-    anew: bool = False,
-) -> Documented:  # fmt: skip
     """`compare`: the index may differ in more than what is due now. `anew`: the model is another one since."""
-    done, compare = Documented(home, thread), compare or anew
-    if home.shard.is_all:  # part of the words would find part of what was said; there `earshot index` makes it
-        try:
-            done.indexing = _opened(home, thread, compares=compare)
-        except (sqlite3.Error, OSError) as error:
-            done.unopened = error
-    with done.indexing or nullcontext():
-        _in_little_memory(home, lambda config: _make(home, config, done, only, compare, anew))
+    compare, made = compare or anew, set[str]()
+    is_due = _in_little_memory(home, lambda config: _make(home, config, None if anew else only, made))
+    done = _in_little_memory(home, lambda config: _made_known(home, config, made, only, compare))
+    done.is_complete = only is None or not (compare or is_due or done.is_new)
     return done
 
 
 def index_all(home: DataDir) -> int:
     """The full text of all documents that are published, where no run of this machine made it; how many changed."""
-    with home.lock_here(), home.destination.published(home) as connection, ThreadPoolExecutor(1) as thread:
-        if connection is None:
-            return 0
-        try:
-            return _index_all(home, thread, connection)
-        except Unreadable as error:
-            log.warning("%s is damaged (%s); it is made anew", home.search, error)
-            return _index_all(home, thread, connection, anew=True)
+    with home.lock_here(), home.destination.published(home) as connection:
+        return _index(home, connection, (), compare=True)[0] if connection else 0
 
 
-def _make(
-    home: DataDir, config: Mapping[str, Any], done: Documented, only: Collection[str] | None, compare: bool, anew: bool
-) -> None:
-    wanted = None if only is None else set(only)
+def _make(home: DataDir, config: Mapping[str, Any], only: Collection[str] | None, made: set[str]) -> bool:
+    """Those that are due, or of these the ones in `only`; whether any are due still."""
     with home.destination.building(home, config) as connection:
-
-        def take(batch: list[str]) -> None:
-            done.owed |= {key for key in batch if wanted is None or key in wanted}
-            done.touched |= _put(home, connection, done.indexing, sorted(done.owed))
-            done.owed.clear()
-
-        if done.owed:
-            take([])
-        build.regenerate(
-            connection, landed_tables(), None if anew else only, take, is_shared=home.destination.is_shared
-        )
-        if done.indexing:
-            compare = compare or done.indexing.is_new
-            left = wanted if wanted is not None else _differing(connection, done.indexing) if compare else set()
-            _put_all(home, connection, done.indexing, left - done.touched.keys())
-        is_due = connection.execute("SELECT 1 FROM ops.dirty_documents LIMIT 1").fetchone()
-        done.is_complete = only is None or not (compare or is_due)
+        build.regenerate(connection, landed_tables(), only, made.update, is_shared=home.destination.is_shared)
+        return bool(connection.execute("SELECT 1 FROM ops.dirty_documents LIMIT 1").fetchone())
 
 
-def _in_little_memory(home: DataDir, job: Callable[[Mapping[str, Any]], None]) -> None:
+def _made_known(
+    home: DataDir, config: Mapping[str, Any], made: set[str], only: Collection[str] | None, compare: bool
+) -> Documented:
+    """To the index; and to whoever embeds them."""
+    with home.destination.building(home, config) as connection:
+        done = Documented(_hashes(home, connection, made if only is None else made.intersection(only)))
+        if home.shard.is_all:  # part of the words would find part of what was said; there `earshot index` makes it
+            is_whole, keys = only is None, made if only is None else only
+            done.indexed, done.is_new = _index(home, connection, keys, compare=compare, is_whole=is_whole)
+        return done
+
+
+def _in_little_memory(home: DataDir, job: Callable[[Mapping[str, Any]], T]) -> T:
     """And with all there is, where something cannot be spilled."""
     try:
-        job(SPARING)
+        return job(SPARING)
     except duckdb.OutOfMemoryException:
         with home.destination.unbounded(home, SPARING) as config:
-            job(config)
+            return job(config)
 
 
-def _opened(home: DataDir, thread: ThreadPoolExecutor, *, compares: bool) -> Indexing:
+def _index(
+    home: DataDir, connection: duckdb.DuckDBPyConnection, keys: Collection[str], *, compare: bool,
+    is_whole: bool = True, anew: bool = False,
+) -> tuple[int, bool]:  # fmt: skip
+    """These documents as they are now, in one transaction; where it `is_whole`, and is new or to be compared, all that
+    differ. How many documents' words were indexed, and whether the index is new.
+    """
     try:
-        return Indexing(thread, home.search, compares=compares)
+        with opened(home.search, anew=anew) as index, index.writing():
+            if is_whole and (compare or index.is_new):
+                keys = {*keys, *_differing(connection, index)}
+            written = sum(index.replace(rows, gone) for rows, gone in _rows(home, connection, keys))
+            return written, index.is_new
     except Unreadable as error:
         log.warning("%s is damaged (%s); it is made anew", home.search, error)
-        return Indexing(thread, home.search, compares=compares, anew=True)
+        return _index(home, connection, keys, compare=compare, is_whole=is_whole, anew=True)
 
 
-def _index_all(
-    home: DataDir, thread: ThreadPoolExecutor, connection: duckdb.DuckDBPyConnection, *, anew: bool = False
-) -> int:
-    with Indexing(thread, home.search, compares=True, anew=anew) as indexing:
-        _put_all(home, connection, indexing, _differing(connection, indexing))
-    return indexing.finish()
-
-
-def _differing(connection: duckdb.DuckDBPyConnection, indexing: Indexing) -> set[str]:
+def _differing(connection: duckdb.DuckDBPyConnection, index: Index) -> set[str]:
     """Documents that are not in the index as they are, and what is in it of others."""
-    if not indexing.held:
+    if index.is_new:
         return {key for (key,) in connection.execute("SELECT document_key FROM feedback.documents").fetchall()}
-    ours = dict(
-        connection.execute(f"SELECT document_key, row_hash FROM ({ROWS.format(which='true')}) AS held").fetchall()
-    )
-    theirs = indexing.held
+    held = f"SELECT document_key, row_hash FROM ({ROWS.format(which='true')}) AS held"
+    ours, theirs = dict(connection.execute(held).fetchall()), index.hashes()
     return {key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)}
 
 
-def _put_all(home: DataDir, connection: duckdb.DuckDBPyConnection, indexing: Indexing, keys: Collection[str]) -> None:
-    """A few at a time: all words at once would be the warehouse in memory."""
+def _rows(
+    home: DataDir, connection: duckdb.DuckDBPyConnection, keys: Collection[str]
+) -> Iterator[tuple[Sequence[Document], Sequence[str]]]:
+    """As they are now, and which are gone; a few at a time: all words at once would be the warehouse in memory."""
     left = iter(sorted(keys))
     while some := list(islice(left, AT_ONCE)):
-        _put(home, connection, indexing, some)
+        with _asked(connection, some):
+            found = connection.execute(ROWS.format(which=_these(home))).fetchall()
+        rows = [dict(zip(GIVEN, row, strict=True)) for row in found]
+        yield rows, sorted(set(some) - {row["document_key"] for row in rows})
 
 
-def _put(
-    home: DataDir, connection: duckdb.DuckDBPyConnection, indexing: Indexing | None, keys: Sequence[str]
-) -> dict[str, str]:
-    """These as they are now, into the index; the hash of each one's words."""
-    these = ASKED if home.destination.is_shared else BY_ROW
+def _hashes(home: DataDir, connection: duckdb.DuckDBPyConnection, keys: Collection[str]) -> dict[str, str]:
+    held = f"SELECT document_key, content_hash FROM feedback.documents WHERE {_these(home)}"
     with _asked(connection, keys):
-        if indexing is None:
-            held = f"SELECT document_key, content_hash FROM feedback.documents WHERE {these}"
-            return dict(connection.execute(held).fetchall())
-        rows = connection.execute(ROWS.format(which=these)).fetchall()
-    hashes = {row[0]: row[1] for row in rows}
-    indexing.put(rows, [key for key in keys if key not in hashes])
-    return hashes
+        return dict(connection.execute(held).fetchall())
+
+
+def _these(home: DataDir) -> str:
+    return ASKED if home.destination.is_shared else BY_ROW
 
 
 @contextmanager

@@ -7,9 +7,9 @@ import asyncio
 import sqlite3
 from typing import TYPE_CHECKING, Any
 
+from pipelines.search.hits import SNIPPET, Hit, NoMeaning, Only
 from pipelines.search.index import Index
 from pipelines.search.packed import Packed, mapped, numbering
-from pipelines.search.query import SNIPPET, Hit, NoMeaning, Only
 from pipelines.warehouse.data_dir import DataDir
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ __all__ = ["by_meaning"]
 
 AT_ONCE = 200
 STRIDE = 8  # vectors more than hits looked at: documents have several parts, and some are filtered out
-_later: dict[tuple[object, ...], tuple[Any, Any]] = {}
 
 
 def by_meaning(
@@ -36,7 +35,7 @@ def by_meaning(
         connection.execute("PRAGMA query_only = 1")
         packed = mapped(home.packed)  # before the database: what it knows is in there, too
         connection.execute("BEGIN")
-        parts = _parts(connection, home, packed, embedder.model)
+        parts = _parts(connection, packed, embedder.model)
         [asked] = asyncio.run(embedder.embed([text[:2000]])) if text.strip() else [b""]
         return _nearest(index, connection, *_scored(parts, asked), only, limit) if asked else []
     except EmbedError as error:
@@ -47,7 +46,7 @@ def by_meaning(
         connection.close()
 
 
-def _parts(connection: sqlite3.Connection, home: DataDir, packed: Packed | None, model: str) -> list[tuple[Any, Any]]:
+def _parts(connection: sqlite3.Connection, packed: Packed | None, model: str) -> list[tuple[Any, Any]]:
     """All vectors of the model, one a row: those that are packed, and what came later."""
     row = connection.execute("SELECT dimension FROM models WHERE model = ?", (model,)).fetchone()
     if row is None or not connection.execute("SELECT 1 FROM vectors WHERE model = ? LIMIT 1", (model,)).fetchone():
@@ -60,12 +59,7 @@ def _parts(connection: sqlite3.Connection, home: DataDir, packed: Packed | None,
     if packed and packed.head.last > last:  # of a later state than this database, which was restored from a copy
         packed = None
     since = packed.head.last if packed else 0
-    stamp = (home.vectors, born, model, since, last)
-    if stamp not in _later:
-        fetched = _fetched(connection, model, row[0], since)
-        _later.clear()
-        _later[stamp] = fetched
-    return [*([(packed.ids, packed.vectors)] if packed else []), _later[stamp]]
+    return [*([(packed.ids, packed.vectors)] if packed else []), _fetched(connection, model, row[0], since)]
 
 
 def _fetched(connection: sqlite3.Connection, model: str, dimension: int, since: int) -> tuple[Any, Any]:

@@ -53,28 +53,22 @@ class Packed:
     vectors: Any
 
 
-_mapped: dict[tuple[object, ...], Packed] = {}
-
-
 def mapped(path: Path) -> Packed | None:
-    """Numbers and vectors as they lie in the file; no byte is read before it is looked at. Kept for the next question
-    in this process. None: there is no such file, or it is not whole."""
+    """Numbers and vectors as they lie in the file; no byte is read before it is looked at. None: there is no such file,
+    or it is not whole.
+    """
     import numpy as np
 
     try:
         with open(path, "rb") as file:
-            told = os.fstat(file.fileno())
-            key = (path, told.st_ino, told.st_mtime_ns)
-            if key not in _mapped:
-                head = _head(file)
-                if head is None:
-                    return None
-                row = np.dtype({"names": ["id", "vector"], "formats": ["<i8", ("<f4", (head.dimension,))],
-                                "offsets": [0, 8], "itemsize": head.step})  # fmt: skip
-                rows: Any = np.memmap(file, row, "r", HEAD, (head.count,)) if head.count else np.empty(0, row)
-                _mapped.clear()
-                _mapped[key] = Packed(head, rows["id"], rows["vector"])
-            return _mapped[key]
+            head = _head(file)
+            if head is None:
+                return None
+            fields = ["id", "vector"]
+            formats = ["<i8", ("<f4", (head.dimension,))]
+            row = np.dtype({"names": fields, "formats": formats, "offsets": [0, 8], "itemsize": head.step})
+            rows: Any = np.memmap(file, row, "r", HEAD, (head.count,)) if head.count else np.empty(0, row)
+            return Packed(head, rows["id"], rows["vector"])
     except OSError:
         return None
 

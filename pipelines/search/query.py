@@ -5,11 +5,11 @@ search("token rotation", source="gitlab")
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pipelines.search.hits import KINDS, Hit, NoMeaning, Only
 from pipelines.search.index import CLOSE, OPEN, Index, reading
 from pipelines.search.search_query import wanted
 from pipelines.settings import data_dir, load
@@ -21,63 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["KINDS", "MODES", "Hit", "NoMeaning", "Only", "search", "search_index"]
 
 MODES = ("keyword", "semantic", "hybrid")
-KINDS = {"mr": "merge_request", "pr": "pull_request"}
 FEW = 5  # documents with all words; with fewer, those with some are told too
 FUSED = 60  # the lists of both modes count by rank: 1 / (60 + rank)
-SNIPPET = 240
-
-
-class NoMeaning(Exception):
-    """Nothing can be compared by meaning: why, and what to do."""
-
-
-@dataclass(frozen=True)
-class Only:
-    """What the search is narrowed to."""
-
-    source: str | None = None
-    scope: str | None = None
-    author: str | None = None
-    since: datetime | None = None
-    kind: str | None = None
-
-    @property
-    def condition(self) -> tuple[str, list[Any]]:
-        parts: list[tuple[str, list[Any]]] = [("true", [])]
-        if self.source:
-            parts.append(("d.source = ?", [self.source.lower()]))
-        if self.scope:
-            scope = self.scope.strip("/").lower()
-            parts.append(
-                ("(lower(d.scope_name) = ? OR lower(d.scope_name) LIKE ? ESCAPE '!')", [scope, f"%/{_like(scope)}"])
-            )
-        if self.author:
-            parts.append(("instr(d.participants, ?) > 0", [f"|{self.author.lstrip('@').lower()}|"]))
-        if self.since:
-            parts.append(("d.updated_at >= ?", [_utc(self.since)]))
-        if self.kind:
-            parts.append(("d.kind = ?", [KINDS.get(self.kind, self.kind)]))
-        return " AND ".join(part for part, _ in parts), [value for _, values in parts for value in values]
-
-
-@dataclass
-class Hit:
-    """A document, and why it was found. `highlights` are from and to of what was found in the snippet."""
-
-    document_key: str
-    source: str
-    kind: str
-    scope_name: str
-    number: int | None
-    title: str | None
-    author: str | None
-    url: str | None
-    updated_at: str
-    score: float
-    snippet: str
-    highlights: list[tuple[int, int]] = field(default_factory=list)
-    title_highlights: list[tuple[int, int]] = field(default_factory=list)
-    has_all_words: bool = True
 
 
 def search(
@@ -86,6 +31,7 @@ def search(
 ) -> list[Hit]:  # fmt: skip
     """The best first. `data`: the data directory, if it is not the configured one."""
     home = DataDir(Path(data).expanduser().resolve() if data else data_dir(Path.cwd()))
+    home.refuse_another_version()
     embedder = None
     if mode != "keyword":
         from pipelines.search.embedders import configured_embedder
@@ -145,13 +91,3 @@ def _fused(lists: Sequence[list[Hit]]) -> list[Hit]:
     for key, hit in hits.items():
         hit.score = round(scores[key], 5)
     return sorted(hits.values(), key=lambda hit: -hit.score)
-
-
-def _like(text: str) -> str:
-    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-
-
-def _utc(moment: datetime) -> str:
-    from datetime import UTC
-
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -10,29 +10,13 @@ from typing import Any
 
 import pendulum
 
+from pipelines.state.tables import DECISIONS as TABLES
 from pipelines.warehouse.control import Control
 from pipelines.warehouse.data_dir import DataDir
 
 __all__ = ["TABLES", "UNHEARD", "dicts", "now", "writing"]
 
 UNHEARD = 900  # seconds after which an answer of ours should have been read again
-
-TABLES = {
-    "acknowledgements": "consumer TEXT NOT NULL, event_key TEXT NOT NULL, processed_at TEXT NOT NULL,"
-    " PRIMARY KEY (consumer, event_key)",
-    "answers": "token TEXT PRIMARY KEY, source TEXT NOT NULL, scope TEXT NOT NULL, scope_name TEXT NOT NULL,"
-    " parent_key TEXT NOT NULL, parent_kind TEXT NOT NULL, parent_number INTEGER NOT NULL, thread TEXT, event_key TEXT,"
-    " said_key TEXT, command_key TEXT, body TEXT NOT NULL, resolves INTEGER NOT NULL, status TEXT NOT NULL,"
-    " attempts INTEGER NOT NULL, is_unsure INTEGER NOT NULL, unsure_from TEXT, is_over INTEGER NOT NULL, code TEXT,"
-    " error TEXT, planned_at TEXT NOT NULL, attempted_at TEXT, posted_at TEXT, observed_at TEXT, resolved_at TEXT,"
-    " remote_id TEXT, url TEXT, author TEXT,"
-    " observed_key TEXT",
-    "lifecycle": "parent_key TEXT PRIMARY KEY, state TEXT NOT NULL, since_at TEXT NOT NULL, actionable_from TEXT,"
-    " revision BIGINT NOT NULL",
-    "links": "issue_key TEXT PRIMARY KEY, change_key TEXT NOT NULL, linked_at TEXT NOT NULL",
-    # all of these came back from a copy that may not know what was decided since `as_of`
-    "restorations": "restored_at TEXT PRIMARY KEY, as_of TEXT NOT NULL",
-}
 
 
 @contextmanager

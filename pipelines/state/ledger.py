@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import orjson
 import pendulum
@@ -18,12 +17,11 @@ import pendulum
 from pipelines.state import run_state, skips
 from pipelines.state.request_counts import by_scope, gathered
 from pipelines.state.run_state import LONG_AGO, RunState, SourceState
+from pipelines.warehouse.files import Files
+from pipelines.warehouse.version import stamp
 from sources.core.http.client import RequestCounts
 from sources.core.reading import Problem
 from sources.core.values import has_passed, instant
-
-if TYPE_CHECKING:
-    from pipelines.warehouse.data_dir import DataDir
 
 __all__ = ["MIRRORED", "Ledger", "clock_ahead"]
 
@@ -60,10 +58,6 @@ CREATE TABLE IF NOT EXISTS scopes (
     last_new_at TEXT, reads INTEGER NOT NULL, new INTEGER NOT NULL, PRIMARY KEY (source, scope)
 ) WITHOUT ROWID;
 """
-ADDED = {
-    "runs": {"pid": "INTEGER", "heartbeat_at": "TEXT", "detail": "TEXT"},
-    "quarantine": {"parent_key": "TEXT", "let_be_at": "TEXT"},
-}
 
 
 @dataclass
@@ -76,10 +70,10 @@ class Ledger:
         connection = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
         connection.row_factory = sqlite3.Row
         try:
+            stamp(connection, path)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=FULL")
             connection.executescript(SCHEMA + skips.SCHEMA + run_state.SCHEMA)
-            _add_columns(connection)
             yield cls(connection)
         finally:
             connection.close()
@@ -232,7 +226,7 @@ class Ledger:
         state.is_undocumented = state.is_unembedded = True
 
 
-def clock_ahead(home: "DataDir", source: str) -> float:
+def clock_ahead(home: Files, source: str) -> float:
     """Seconds that this machine's clock was ahead of a service's in the last run; none, where no run was yet."""
     if not home.control.exists():
         return 0.0
@@ -241,15 +235,6 @@ def clock_ahead(home: "DataDir", source: str) -> float:
             return ledger.source_state(source).clock_ahead
     except sqlite3.Error:  # the look then finds out itself, by one request more
         return 0.0
-
-
-def _add_columns(connection: sqlite3.Connection) -> None:
-    """Ledgers of earlier versions have fewer columns."""
-    for table, columns in ADDED.items():
-        known = {row["name"] for row in connection.execute(f"PRAGMA table_info({table})")}
-        for name, kind in columns.items():
-            if name not in known:
-                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
 
 
 def _is_alive(pid: int) -> bool:

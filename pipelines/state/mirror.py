@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from pipelines.state import decisions, ledger_history
 from pipelines.state.ledger import Ledger
+from pipelines.state.tables import DECIDED, TABLES, WHOLE
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.control import Control
 from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.version import VERSION
 from sources.core.values import instant
 
 __all__ = [
@@ -27,49 +29,6 @@ __all__ = [
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
 
-GROWING = {
-    "runs": "run_id BIGINT, started_at TIMESTAMPTZ, finished_at TIMESTAMPTZ, status VARCHAR, exit_code INTEGER,"
-    " mode VARCHAR, sources VARCHAR, phase VARCHAR, requests BIGINT, not_modified BIGINT, rows_new BIGINT,"
-    " rows_replayed BIGINT, packages BIGINT, published_bytes BIGINT, seconds DOUBLE, error VARCHAR,"
-    " pid BIGINT, heartbeat_at TIMESTAMPTZ, detail VARCHAR",
-    "requests": "run_id BIGINT, source VARCHAR, scope VARCHAR, scope_name VARCHAR, surface VARCHAR, requests BIGINT,"
-    " pages BIGINT, fetched BIGINT, new BIGINT, replayed BIGINT, not_modified BIGINT, retries BIGINT, bytes BIGINT,"
-    " waited_seconds DOUBLE, lag_seconds DOUBLE",
-}
-WHOLE = {
-    "failures": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, surface VARCHAR, code VARCHAR, message VARCHAR,"
-    " first_run_id BIGINT, last_run_id BIGINT, first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT,"
-    " until_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ",
-    "quarantine": "source VARCHAR, key VARCHAR, scope VARCHAR, surface VARCHAR, reason VARCHAR, raw VARCHAR,"
-    " first_at TIMESTAMPTZ, last_at TIMESTAMPTZ, attempts BIGINT, retry_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ,"
-    " parent_key VARCHAR, let_be_at TIMESTAMPTZ",
-    "scopes": "source VARCHAR, scope VARCHAR, scope_name VARCHAR, last_read_at TIMESTAMPTZ, last_new_at TIMESTAMPTZ,"
-    " reads BIGINT, new BIGINT",
-}
-DECIDED = {  # the same for all runners; in full, since a lost control.sqlite comes back from here
-    "lifecycle": "parent_key VARCHAR, state VARCHAR, since_at TIMESTAMPTZ, actionable_from TIMESTAMPTZ,"
-    " revision BIGINT",
-    "links": "issue_key VARCHAR, change_key VARCHAR, linked_at TIMESTAMPTZ",
-    "answers": "token VARCHAR, source VARCHAR, scope VARCHAR, scope_name VARCHAR, parent_key VARCHAR,"
-    " parent_kind VARCHAR, parent_number BIGINT, thread VARCHAR, event_key VARCHAR, said_key VARCHAR,"
-    " command_key VARCHAR, body VARCHAR, resolves BOOLEAN, status VARCHAR, attempts BIGINT, is_unsure BOOLEAN,"
-    " unsure_from TIMESTAMPTZ, is_over BOOLEAN, code VARCHAR, error VARCHAR, planned_at TIMESTAMPTZ,"
-    " attempted_at TIMESTAMPTZ, posted_at TIMESTAMPTZ, observed_at TIMESTAMPTZ, resolved_at TIMESTAMPTZ,"
-    " remote_id VARCHAR, url VARCHAR, author VARCHAR, observed_key VARCHAR",
-    "acknowledgements": "consumer VARCHAR, event_key VARCHAR, processed_at TIMESTAMPTZ",
-    "restorations": "restored_at TIMESTAMPTZ, as_of TIMESTAMPTZ",
-}
-CURSORS = (
-    "source VARCHAR, surface VARCHAR, scope VARCHAR, scope_name VARCHAR, since TIMESTAMPTZ, newest TIMESTAMPTZ,"
-    " is_complete BOOLEAN, state VARCHAR"
-)
-
-
-TABLES = {
-    **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
-    **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "team": "login VARCHAR",
-    "settings": "command_prefix VARCHAR",
-}  # fmt: skip
 ACKNOWLEDGED = "acknowledgements"
 FROM_THE_FIRST = f"SELECT count(*) AS held, '0001-01-01T00:00:00' AS since FROM ops.{ACKNOWLEDGED}"
 NEAR_THE_LAST = f"""
@@ -153,14 +112,14 @@ def prepare(
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     held = dict(connection.execute(HELD).fetchall())
     for table, columns in TABLES.items():
-        if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # of an earlier version: mirrored anew
+        if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # one has been added since: mirrored anew
             connection.execute(f"DROP TABLE ops.{table}")
         connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     for table, logins in (("authors", authors), ("team", team)):
         connection.execute(f"DELETE FROM ops.{table}")
         _insert(connection, table, [(login.removeprefix("@").lower(),) for login in logins])
     connection.execute("DELETE FROM ops.settings")
-    _insert(connection, "settings", [(prefix,)])
+    _insert(connection, "settings", [(prefix, VERSION)])
 
 
 def mirror_decisions(connection: duckdb.DuckDBPyConnection, home: DataDir) -> None:

@@ -136,7 +136,7 @@ def leave_word(home: "DataDir", ledger: sqlite3.Connection, now: str) -> None:
 
 
 def _of_all(each: list[dict[str, Any]], name: str) -> list[Row]:
-    return [row for one in each for row in one.get(name, ())]  # an earlier version told less
+    return [row for one in each for row in one[name]]
 
 
 def _newest(runs: list[Row]) -> Row | None:

@@ -8,7 +8,6 @@ import logging
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -26,9 +25,10 @@ from pipelines.replies import reply_seen
 from pipelines.settings import landed_tables
 from pipelines.state import mirror, watched
 from pipelines.state.ledger import Ledger
+from pipelines.state.tables import TABLES
 from pipelines.sync.output import changes
 from pipelines.sync.output.report import Report, Watch, totals
-from pipelines.warehouse.data_dir import QUICKLY, DataDir
+from pipelines.warehouse.data_dir import QUICKLY, SPARING, DataDir
 from sources.core.reading import Problem
 from sources.core.values import fingerprint, has_passed, instant
 
@@ -36,13 +36,11 @@ if TYPE_CHECKING:
     from pipelines.search.documents import Documented
     from pipelines.search.embedders import Embedder
 
-__all__ = ["SPARING", "STATUS", "Making", "Options", "made_of", "staged"]
+__all__ = ["STATUS", "Making", "Options", "made_of", "staged"]
 
 log = logging.getLogger("earshot.making")
 
 CHUNK_ROWS, CHUNK_SECONDS = 25_000, 300.0  # of reading, before it is loaded: a kill costs no more
-# every thread has buffers of its own; what does not fit is spilled to disk
-SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "112MiB"}
 # what is narrowed to a few parents joins hundreds of small tables: their buffers count in full, and are hardly touched
 ROOMY = "512MiB"
 STATUS = {0: "done", 1: "failed", 3: "partial"}
@@ -90,21 +88,18 @@ class Making:
     is_due: bool = False
     had_undocumented: bool = False
     told_code: int | None = None  # how readers are told that the run ends
-    documented: "Documented | None" = None
-    indexer: ThreadPoolExecutor = field(init=False)  # the one thread that may write the index
     kept_open: ExitStack = field(default_factory=ExitStack)  # every stage finds the warehouse open: 0.1 s
 
     async def make(self, only: Collection[str] | None = None) -> None:
         """Models, documents and what readers get; `only`: documents of these alone."""
         if not (self.report.is_read or self.home.destination.is_published(self.home)):
             return  # of nothing that could be read nothing is shown: it would look like an empty place
-        with ThreadPoolExecutor(1, "index") as self.indexer:  # whatever comes, it is waited for while the lock is held
-            try:
-                await self.build()
-                await self.document(only)
-                await self.publish()
-            finally:
-                self.kept_open.close()
+        try:
+            await self.build()
+            await self.document(only)
+            await self.publish()
+        finally:
+            self.kept_open.close()
 
     async def build(self) -> None:
         """The models, if anything landed or they or their settings are others."""
@@ -128,7 +123,7 @@ class Making:
         left = self.had_undocumented or (self.home.shard.is_all and not is_current(self.home.search))
         if not self.options.docs or not (self.is_due or left):
             return
-        from pipelines.search.documents import begun
+        from pipelines.search.documents import document
 
         with self.stage("docs"):
             if self.had_undocumented and not self.is_due:
@@ -136,28 +131,13 @@ class Making:
                 self.is_due = True
             if left:
                 self.ledger.state.is_unembedded = True
-            self.documented = await self._indexing(
-                partial(begun, self.home, self.indexer, only=only, compare=left, anew=self.anew is not None)
-            )
-            if not self.is_due:
-                await self._indexed()
+            job = partial(document, self.home, only=only, compare=left, anew=self.anew is not None)
+            try:
+                self._documented(await self.work(job))
+            except (sqlite3.Error, OSError) as error:
+                self._failed("docs", "INDEX_FAILED", f"the search index could not be written: {error}")
 
-    async def publish(self) -> None:
-        """The readers' file, while the index is written; each remembers what it could not finish."""
-        if self.is_due:
-            with self.stage("publish"):
-                self.report.published_bytes = await self.work(self._publish)
-                if self.anew:
-                    self.ledger.state.made_with = self.anew
-                self.ledger.state.is_unpublished = False
-                self.ledger.state.decided = self.decided
-                await self._indexed()
-
-    async def _indexed(self) -> None:
-        """Waits for the index, which was begun with the documents."""
-        done = await self._indexing(self.documented.finish) if self.documented else None
-        if done is None:
-            return
+    def _documented(self, done: "Documented") -> None:
         self.report.documents = done.touched
         if done.touched:
             self.ledger.state.is_unembedded = True
@@ -165,12 +145,15 @@ class Making:
             self.ledger.state.is_undocumented = False
         self.ledger.record_problems(self.run_id, "docs", [], {})
 
-    async def _indexing(self, job: Callable[[], "Documented"]) -> "Documented | None":
-        try:
-            return await self.work(job)  # type: ignore[no-any-return]
-        except (sqlite3.Error, OSError) as error:
-            self._failed("docs", "INDEX_FAILED", f"the search index could not be written: {error}")
-            return None
+    async def publish(self) -> None:
+        """The readers' file."""
+        if self.is_due:
+            with self.stage("publish"):
+                self.report.published_bytes = await self.work(self._publish)
+                if self.anew:
+                    self.ledger.state.made_with = self.anew
+                self.ledger.state.is_unpublished = False
+                self.ledger.state.decided = self.decided
 
     async def embed(self, only: Collection[str] | None = None) -> None:
         """After the lock was released. Whatever goes wrong here is recorded and tried again, and fails nothing."""
@@ -278,7 +261,7 @@ class Making:
 
 def made_of(authors: Sequence[str], prefix: str, team: Sequence[str]) -> str:
     """The models, and the settings that they mind."""
-    return fingerprint(build.models_fingerprint(), mirror.TABLES, sorted(authors), prefix, sorted(team))
+    return fingerprint(build.models_fingerprint(), TABLES, sorted(authors), prefix, sorted(team))
 
 
 @contextmanager

@@ -35,6 +35,7 @@ from pipelines.sync.source.recheck import look
 from pipelines.sync.source.record import record
 from pipelines.warehouse.data_dir import DataDir, LandingError, PublishError
 from pipelines.warehouse.errors import Unavailable
+from pipelines.warehouse.version import OtherVersion
 from sources.core.http.client import Api
 from sources.core.reading import Problem
 from sources.core.source import Source
@@ -104,6 +105,8 @@ class Run:
         name = connected.source.name
         try:
             return await self._read(connected)
+        except OtherVersion:
+            raise  # nobody's rows are to land there
         except LandingError as error:
             self.is_torn = self.is_torn or error.is_torn
             told = "; readers keep the last state until a run has repaired it" if error.is_torn else ""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.warehouse.destination import Destination
-from pipelines.warehouse.embedded import EMBEDDED
+from pipelines.warehouse.embedded.destination import EMBEDDED
 from sources.core.config import ConfigError, Secret, Settings, section
 
 if TYPE_CHECKING:

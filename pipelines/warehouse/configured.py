@@ -9,14 +9,13 @@ from pipelines.settings import EarshotConfig, HttpSource, checked, configured, d
 from pipelines.sync.shards import Shard
 from pipelines.warehouse.choice import DEFAULT, destination
 from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError, Settings, read_settings, section
 
 if TYPE_CHECKING:
     from pipelines.demo import DemoSource
 
-__all__ = ["DEMO_RUN", "connected", "home_of", "its_config", "its_home", "real"]
-
-DEMO_RUN = "demo-run"  # stands in a demo's directory: what it remembers
+__all__ = ["connected", "home_of", "its_config", "its_home", "real"]
 
 
 def home_of(

@@ -15,11 +15,17 @@ from typing import Any, Protocol
 
 from pipelines.warehouse.errors import Unavailable
 from pipelines.warehouse.postgres.server import Address
+from pipelines.warehouse.version import VERSION, OtherVersion, refuse_control, stamp
 
-__all__ = ["Control", "in_copy", "in_sqlite", "on_server", "to_be_read"]
+__all__ = ["ASIDE", "Control", "in_copy", "in_sqlite", "on_server", "to_be_read"]
 
 PATIENCE = 10.0  # seconds; a run writes its ledger in moments
 MAKING = 0x65617275  # an advisory lock: two that make one table at once would both be told that it is there
+
+
+# what runs leave on a server that they share, where it is not known by number
+OF_0_1 = ("control.runners", "control.acknowledgements", "control.answers", "ops.made")
+ASIDE = "name an empty database, or move its schemas aside"
 
 
 class Control(Protocol):
@@ -63,8 +69,23 @@ class _Server:
             self._say("CREATE SCHEMA IF NOT EXISTS control")
             self._say(f"CREATE TABLE IF NOT EXISTS control.{table} ({columns})")
 
+    def of_this_version(self, address: Address, *, writes: bool) -> None:
+        """What nobody has written to becomes it, before it is. Raises `OtherVersion`."""
+        if self.has("version"):
+            is_right = self.rows("SELECT version FROM version") == [(VERSION,)]
+        else:
+            is_right = not any(self._is_there(table) for table in OF_0_1)
+            if is_right and writes:
+                self.need("version", "version INTEGER PRIMARY KEY")
+                self.rows("INSERT INTO version VALUES (?) ON CONFLICT DO NOTHING", [VERSION])
+        if not is_right:
+            raise OtherVersion(address, ASIDE)
+
     def has(self, table: str) -> bool:
-        return bool(self.rows("SELECT CAST(to_regclass(?) AS TEXT)", [f"control.{table}"])[0][0])
+        return self._is_there(f"control.{table}")
+
+    def _is_there(self, table: str) -> bool:
+        return bool(self.rows("SELECT CAST(to_regclass(?) AS TEXT)", [table])[0][0])
 
     def rows(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self.connection.cursor() as cursor:
@@ -84,6 +105,7 @@ def to_be_read(file: Path) -> sqlite3.Connection:
     """A database that somebody may be writing. To read it, too, SQLite makes a file beside it: where there is no room
     for that or no right to it, and nothing is being written, it is read as it lies there.
     """
+    refuse_control(file)
     connection = sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True, timeout=PATIENCE, isolation_level=None)
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
@@ -105,6 +127,8 @@ def in_sqlite(file: Path, *, writes: bool) -> Iterator[Control]:
         connection = sqlite3.connect(file, timeout=PATIENCE, isolation_level=None) if writes else to_be_read(file)
         try:
             connection.execute("PRAGMA synchronous=FULL")
+            if writes:
+                stamp(connection, file)
             connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
             yield _Sqlite(connection)
             connection.execute("COMMIT")
@@ -121,7 +145,7 @@ def in_copy(connection: sqlite3.Connection) -> Control:
 
 
 @contextmanager
-def on_server(address: Address) -> Iterator[Control]:
+def on_server(address: Address, *, writes: bool) -> Iterator[Control]:
     import psycopg2
 
     try:
@@ -129,7 +153,9 @@ def on_server(address: Address) -> Iterator[Control]:
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SET search_path TO control")
-            yield _Server(connection)
+            control = _Server(connection)
+            control.of_this_version(address, writes=writes)
+            yield control
             connection.commit()
         finally:
             connection.close()

@@ -2,36 +2,28 @@
 
 DuckDB lets one process in at a time, and an open reader would keep the run out. So the run owns `warehouse.duckdb`, and
 readers open `published.duckdb`, which is replaced whole and atomically: a reader that holds the old file keeps it. On
-another destination (`pipelines/destinations/`) the directory holds only what is this runner's own.
+another destination (`pipelines/warehouse/postgres/`, `ducklake/`) the directory holds only what is this runner's own.
 """
 
-import fcntl
-import json
-import logging
-import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pendulum
-
-from pipelines.sync.shards import Shard
-from pipelines.warehouse.destination import Destination
-from pipelines.warehouse.embedded import EMBEDDED
-from pipelines.warehouse.errors import LandingError, Locked, PublishError, Unavailable
+from pipelines.warehouse.destination import Destination, Home
+from pipelines.warehouse.embedded.destination import EMBEDDED
+from pipelines.warehouse.errors import LandingError, Locked, PublishError
+from pipelines.warehouse.files import copied, set_aside
 
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["QUICKLY", "DataDir", "LandingError", "Locked", "PublishError", "as_dicts", "copied", "set_aside"]
-
-log = logging.getLogger("earshot")
+__all__ = ["QUICKLY", "SPARING", "DataDir", "LandingError", "Locked", "PublishError", "as_dicts", "copied", "set_aside"]
 
 # for few rows: text of all rows around them is written as it is, in half the time; runs over lists compress theirs
 QUICKLY = "SET disabled_compression_methods = 'fsst'"
+# every thread has buffers of its own; what does not fit is spilled to disk
+SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "112MiB"}
 
 
 def as_dicts(result: "duckdb.DuckDBPyConnection", at_once: int = 0) -> Iterator[dict[str, Any]]:
@@ -43,55 +35,14 @@ def as_dicts(result: "duckdb.DuckDBPyConnection", at_once: int = 0) -> Iterator[
 
 
 @dataclass(frozen=True)
-class DataDir:
-    """The data directory, and the engine that rows and models live on. Files in it are private to the user."""
+class DataDir(Home):
+    """The data directory, and the engine that rows and models live on: the file, unless another is named."""
 
-    path: Path
     destination: Destination = EMBEDDED
-    shard: Shard = Shard()
-
-    @property
-    def warehouse(self) -> Path:
-        return self.path / "warehouse.duckdb"
-
-    @property
-    def published(self) -> Path:
-        return self.path / "published.duckdb"
-
-    @property
-    def control(self) -> Path:
-        return self.path / "control.sqlite"
-
-    @property
-    def payloads(self) -> Path:
-        return self.path / "payloads.sqlite"
-
-    @property
-    def search(self) -> Path:
-        return self.path / "search.sqlite"
-
-    @property
-    def vectors(self) -> Path:
-        return self.path / "vectors.sqlite"
-
-    @property
-    def packed(self) -> Path:
-        """The vectors once more, for readers."""
-        return self.path / "vectors.packed"
-
-    @property
-    def working(self) -> Path:
-        """dlt's working directories: `dlt pipeline --pipelines-dir <this> NAME info`."""
-        return self.path / "dlt"
 
     def create(self) -> None:
         """Before anything is written; what was decided is put back where it was lost."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            file = next(path for path in (self.path, *self.path.parents) if path.exists())
-            raise Unavailable(f"{file} is a file, where a directory is needed: move it away") from None
-        self.path.chmod(0o700)
+        self.make()
         self.destination.restore_control(self)
 
     @contextmanager
@@ -103,71 +54,11 @@ class DataDir:
 
     @contextmanager
     def lock_here(self) -> Iterator[None]:
-        """Of what lies in this directory. The kernel drops the lock with its holder, however that ends."""
+        """Of what lies in this directory."""
         self.create()
-        with open(self.path / "earshot.lock", "a+", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise Locked(_holder(self.path / "earshot.lock")) from None
-            file.truncate(0)
-            file.write(json.dumps({"pid": os.getpid(), "since": pendulum.now("UTC").to_iso8601_string()}))
-            file.flush()
-            self._clear()
+        with self.alone():
             yield
-
-    def _clear(self) -> None:
-        """What is in the place of files that are made anew: an empty directory goes (containers make one for a mount
-        that is missing), and what may be somebody's is kept beside.
-        """
-        for path in (self.published, self.search, self.payloads, self.vectors, self.packed):
-            if path.is_dir() and not path.is_symlink():
-                with suppress(OSError):
-                    path.rmdir()
-            if path.exists() and not path.is_file():
-                log.warning("%s is no file; it is kept as %s", path, set_aside(path).name)
-        if self.working.exists() and not self.working.is_dir():
-            log.warning("%s is no directory; it is kept as %s", self.working, set_aside(self.working).name)
 
     def publish(self) -> int | None:
         """Readers see from now on what was built; bytes copied for them, where any were."""
         return self.destination.publish(self)
-
-
-def set_aside(path: Path) -> Path:
-    """Away from where something else belongs, under a name of its own."""
-    return path.rename(path.with_name(f"{path.name}.aside-{pendulum.now('UTC').format('YYYYMMDDHHmmssSSSSSS')}"))
-
-
-def copied(source: Path, target: Path, tidied: Callable[[Path], None] = lambda copy: None) -> int:
-    """A closed, checkpointed database file, whole or not at all, and `tidied` before anybody sees it; bytes copied. The
-    one cost that grows with history.
-    """
-    partial = target.with_suffix(".partial")
-    log_of_it = partial.with_name(f"{partial.name}.wal")  # a killed run's would be played into this copy
-    try:
-        log_of_it.unlink(missing_ok=True)
-        shutil.copyfile(source, partial)  # by the kernel
-        tidied(partial)
-        with open(partial, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
-        log_of_it.unlink(missing_ok=True)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-    return target.stat().st_size
-
-
-def _holder(path: Path) -> str:
-    try:
-        held = json.loads(path.read_text(encoding="utf-8"))
-        since = pendulum.parse(held["since"])
-        assert isinstance(since, pendulum.DateTime)
-        return f"another run holds {path} (process {held['pid']}, for {since.diff_for_humans(absolute=True)})"
-    except (OSError, ValueError, KeyError):
-        return f"another run holds {path}"

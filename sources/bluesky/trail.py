@@ -97,8 +97,6 @@ def load(saved: object) -> FeedCursor:
             raise Unreadable("not a cursor")
         moments = {name: maybe(instant, saved.get(name)) for name in MOMENTS}
         parts = saved.get("resume") or []
-        if parts and isinstance(parts[0], str):  # an earlier version kept one alone
-            parts = [parts]
         unread = tuple(Stretch(text(cursor), instant(goal)) for cursor, goal in parts)
         etag, told = maybe(text, saved.get("etag")), saved.get("top")
         top = _top(told) if told and etag is not None else None

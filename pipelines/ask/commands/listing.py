@@ -24,8 +24,8 @@ TABS = 10
 PARENT = ("source", "project", "state", "author", "assignee")
 TURN = ("waiting_on", "unresolved", "since", "limit", "open")
 ANSWERED = """
-SELECT command_key FROM staging.marks WHERE kind = 'command'
-AND (command_key IN (FROM answered) OR said_key IN (FROM answered) OR said_key || ':' || position IN (FROM answered))
+SELECT command_key FROM staging.marks
+WHERE kind = 'command' AND (command_key IN (FROM answered) OR said_key IN (FROM answered))
 """
 CHANGE = ("reviewer", "draft", "target_branch", "source_branch", "label")
 

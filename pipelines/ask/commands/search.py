@@ -55,6 +55,7 @@ def search(words: tuple[str, ...], mode: str | None, limit: int, **asked: Any) -
     text, mode = " ".join(words), mode or "keyword"
     _, config = load(Path.cwd())
     home = its_home(Path.cwd())
+    home.refuse_another_version()
     if not home.search.exists():
         raise Refusal("NOTHING_YET", f"nothing to search in {home.path} yet", "run `earshot sync` (without --no-docs)")
     embedder = _embedder(config) if mode != "keyword" else None

@@ -5,13 +5,14 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.ask.format.answer import Refusal, after
+from pipelines.ask.format.answer import USAGE, Refusal, after
 from pipelines.ask.query.published import Published, Row, published
 from pipelines.state.decisions import dicts
 from pipelines.state.runners import read_ledger, reports
 from pipelines.warehouse.control import to_be_read
 from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.errors import Unavailable
+from pipelines.warehouse.version import OtherVersion
 
 __all__ = ["Control", "Held", "read_control", "read_held"]
 
@@ -48,7 +49,7 @@ COMMANDS = """
 WITH given AS (SELECT coalesce(command_key, said_key) AS key FROM ops.answers WHERE status IN ('posted', 'observed'))
 
 SELECT count(DISTINCT command_key) AS n, count(DISTINCT command_key) FILTER (
-    WHERE command_key IN (FROM given) OR said_key IN (FROM given) OR said_key || ':' || position IN (FROM given)
+    WHERE command_key IN (FROM given) OR said_key IN (FROM given)
 ) AS answered
 FROM staging.marks WHERE kind = 'command'
 """
@@ -99,6 +100,8 @@ def read_control(home: DataDir) -> Control:
         return Control(**found, **_answers(home))
     except Unavailable as error:
         raise Refusal("UNREADABLE", str(error), home.destination.remedy(home)) from None
+    except OtherVersion as error:
+        raise Refusal("CONFIG", str(error), exit_code=USAGE) from None
 
 
 def _of_this_one(home: DataDir) -> dict[str, Any]:
@@ -113,7 +116,7 @@ def _of_this_one(home: DataDir) -> dict[str, Any]:
 
 
 def _of_its_copy(home: DataDir) -> dict[str, Any]:
-    from pipelines.warehouse.restore import as_published
+    from pipelines.warehouse.embedded.restore import as_published
 
     with as_published(home) as copy:
         if copy is None:

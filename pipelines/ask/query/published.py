@@ -8,9 +8,10 @@ from typing import Any
 
 import duckdb
 
-from pipelines.ask.format.answer import Refusal
+from pipelines.ask.format.answer import USAGE, Refusal
 from pipelines.warehouse.configured import its_home
 from pipelines.warehouse.data_dir import DataDir, as_dicts
+from pipelines.warehouse.version import OtherVersion
 
 __all__ = ["Published", "Row", "Where", "home", "published"]
 
@@ -18,7 +19,9 @@ Row = dict[str, Any]
 
 
 def home() -> DataDir:
-    return its_home(Path.cwd())
+    found = its_home(Path.cwd())
+    found.refuse_another_version()
+    return found
 
 
 @dataclass
@@ -73,6 +76,8 @@ def published(where: DataDir | None = None) -> Iterator[Published]:
             connection = open_.enter_context(place.destination.published(place))
         except duckdb.Error as error:
             raise Refusal("UNREADABLE", f"{where_told} cannot be read: {_first(error)}", again) from None
+        except OtherVersion as error:
+            raise Refusal("CONFIG", str(error), exit_code=USAGE) from None
         if connection is None:
             raise _nothing_yet(place)
         try:

@@ -1,21 +1,18 @@
 """Past activity in bulk: the worlds of size tests and benchmarks, the same at every run."""
 
 from random import Random
-from typing import TYPE_CHECKING
 
 import pendulum
 
+from pipelines.demo.bluesky.posts import Posts
 from pipelines.demo.bluesky.state import Account, Card, Image, Post
 from pipelines.demo.server.fill_text import prose
-
-if TYPE_CHECKING:
-    from pipelines.demo.bluesky.world import BlueskyWorld
 
 PAGES = [f"https://docs.lantern.example/{page}" for page in ("releases/1.0", "purge", "tokens", "tuning", "upgrade")]
 TEXT = 280
 
 
-def fill(world: "BlueskyWorld", accounts: int, posts: int, days: int) -> list[Account]:
+def fill(world: Posts, accounts: int, posts: int, days: int) -> list[Account]:
     """As many new accounts with as many items each: replies, quotes, reposts, pictures and links among them."""
     random = Random(f"{accounts} {posts} {days}")
     end = world.now
@@ -33,7 +30,7 @@ def fill(world: "BlueskyWorld", accounts: int, posts: int, days: int) -> list[Ac
     return people
 
 
-def stir(world: "BlueskyWorld", changes: int) -> None:
+def stir(world: Posts, changes: int) -> None:
     """New posts, edits, deletions and reposts by as many accounts, a second apart."""
     random = Random(len(world.history))
     people = [account for account in world.accounts.values() if account.is_active]
@@ -49,7 +46,7 @@ def stir(world: "BlueskyWorld", changes: int) -> None:
             speak(world, account, random, mine[-1:])
 
 
-def speak(world: "BlueskyWorld", account: Account, random: Random, recent: list[Post]) -> None:
+def speak(world: Posts, account: Account, random: Random, recent: list[Post]) -> None:
     chance, text = random.random(), prose(random)[:TEXT]
     other = random.choice(recent) if recent else None
     if other and chance < 0.1:

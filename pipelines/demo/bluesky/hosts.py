@@ -1,20 +1,16 @@
 """The services behind the AppView: a PDS, which keeps an account's records, and the directory of DIDs."""
 
-from typing import TYPE_CHECKING
-
 from pipelines.demo.bluesky.api import access as asked
 from pipelines.demo.bluesky.api.access import Refused, refused
+from pipelines.demo.bluesky.api.service import Service
 from pipelines.demo.bluesky.names import Json, cid_of
 from pipelines.demo.bluesky.state import POST, REPOST, Account, Post, Repost
 from pipelines.demo.server.web import Request, Response, page_size
 
-if TYPE_CHECKING:
-    from pipelines.demo.bluesky.api.app import BlueskyApp
-
 LIST_RECORDS = "com.atproto.repo.listRecords"
 
 
-def list_records(app: "BlueskyApp", request: Request, host: str) -> Json:
+def list_records(app: Service, request: Request, host: str) -> Json:
     """By record key, newest first unless `reverse`; the cursor is the last key, given until a page is empty.
 
     Records as written, also those that no AppView shows. An account that is away is not found.

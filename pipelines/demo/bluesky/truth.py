@@ -4,13 +4,11 @@ A test that compares a warehouse with it does not lean on the encoding that the 
 """
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipelines.demo.bluesky.names import iso
+from pipelines.demo.bluesky.people import People
 from pipelines.demo.bluesky.state import Account, Item, Post, Repost
-
-if TYPE_CHECKING:
-    from pipelines.demo.bluesky.world import BlueskyWorld
 
 Fact = dict[str, Any]
 
@@ -25,7 +23,7 @@ class Truth:
     feeds: dict[str, list[tuple[str, str]]] = field(default_factory=dict)  # (which item, post's cid)
 
 
-def tell(world: "BlueskyWorld") -> Truth:
+def tell(world: People) -> Truth:
     truth = Truth()
     for account in world.accounts.values():
         truth.accounts[account.did] = account_fact(account)

@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 import pendulum
 
+from pipelines.demo.github.around import Around
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.server.fill_text import prose
-
-if TYPE_CHECKING:
-    from pipelines.demo.github.world import GitHubWorld
 
 PEOPLE = [f"person-{n:02}" for n in range(40)] + ["robot[bot]"]
 PATHS = [f"src/{name}.py" for name in ("reader", "cursor", "pages", "store", "models", "search")]
@@ -27,7 +24,7 @@ class Amounts:
     burst_second: int
 
 
-def fill(world: "GitHubWorld", repo: Repo, amounts: Amounts, days: int) -> None:
+def fill(world: Around, repo: Repo, amounts: Amounts, days: int) -> None:
     """Spread the amounts evenly over the last `days`; `burst_second` of the comments fall into one second."""
     random = Random(f"{repo.full_name} {amounts}")
     end = world.now
@@ -39,7 +36,7 @@ def fill(world: "GitHubWorld", repo: Repo, amounts: Amounts, days: int) -> None:
     world.now = end
 
 
-def stir(world: "GitHubWorld", repo: Repo, changes: int) -> None:
+def stir(world: Around, repo: Repo, changes: int) -> None:
     """New comments and edits, one a second."""
     random = Random(len(world.history))
     comments, review_comments = list(repo.comments.rows), list(repo.review_comments.rows)

@@ -1,18 +1,15 @@
 """One repository: who belongs to it, the shelves that its rows stand on, and how it notes down that a row changed."""
 
 import hashlib
-from typing import TYPE_CHECKING
 
+from pipelines.demo.github.around import Around
 from pipelines.demo.github.state import Comment, Issue, Milestone, Pull, Review, ReviewComment, Shelf, Version
-
-if TYPE_CHECKING:
-    from pipelines.demo.github.world import GitHubWorld
 
 __all__ = ["Shelves", "opener"]
 
 
 class Shelves:
-    def __init__(self, world: "GitHubWorld", repo_id: int, full_name: str, private: bool) -> None:
+    def __init__(self, world: Around, repo_id: int, full_name: str, private: bool) -> None:
         self.world = world
         self.id = repo_id
         self.full_name = full_name

@@ -3,55 +3,27 @@
 Ids count up per kind, so the same number names an issue comment and a review comment, as on the real service.
 """
 
-from collections import Counter
-
 from pendulum import DateTime
 
 from pipelines.demo.github import fill as github_fill
+from pipelines.demo.github.around import Around
 from pipelines.demo.github.repo import Repo
-from pipelines.demo.github.state import Truth, User, Version, issue_fact, row_fact
-
-FIRST_ID = 1000
+from pipelines.demo.github.state import Truth, issue_fact, row_fact
 
 
-class GitHubWorld:
+class GitHubWorld(Around):
     def __init__(self, now: DateTime) -> None:
-        self.now = now
-        self.users: dict[str, User] = {}
+        super().__init__(now)
         self.repos: dict[int, Repo] = {}
-        self.names: dict[str, Repo] = {}  # lower case, as GitHub compares them
+        self.names: dict[str, Repo] = {}
         self.former_names: dict[str, Repo] = {}
-        self.history: list[Version] = []
         self.transfers: dict[tuple[int, int], tuple[int, int]] = {}  # (repository, number) → where it is now
-        self.deletions_move_parent = False
-        self._ids: Counter[str] = Counter()
-
-    @property
-    def now(self) -> DateTime:
-        return self._now
-
-    @now.setter
-    def now(self, value: DateTime) -> None:
-        self._now = value.in_timezone("UTC")
-        self.second = self._now.replace(microsecond=0)
-
-    def advance(self, seconds: float = 0) -> None:
-        self.now = self._now.add(seconds=seconds)
-
-    def next_id(self, kind: str) -> int:
-        self._ids[kind] += 1
-        return FIRST_ID + self._ids[kind]
 
     def add_repo(self, full_name: str, private: bool = False) -> Repo:
         repo = Repo(self, self.next_id("repo"), full_name, private)
         self.repos[repo.id] = repo
         self.names[full_name.lower()] = repo
         return repo
-
-    def user(self, login: str, bot: bool = False) -> User:
-        if login not in self.users:
-            self.users[login] = User(self.next_id("user"), login, bot or login.endswith("[bot]"))
-        return self.users[login]
 
     def transfer(self, repo: Repo, number: int, to: Repo) -> int:
         """An issue into another repository: another id and number there; the old address answers 301."""

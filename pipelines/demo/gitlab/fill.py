@@ -2,17 +2,14 @@
 
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
 import pendulum
 from pendulum import DateTime
 
+from pipelines.demo.gitlab.around import Around
 from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.state import FileDiff, Issuable, MergeRequest, Position, Spot
 from pipelines.demo.server.fill_text import prose
-
-if TYPE_CHECKING:
-    from pipelines.demo.gitlab.world import GitLabWorld
 
 PEOPLE = [f"person-{n:02}" for n in range(40)]
 PATHS = [f"src/{name}.ts" for name in ("table", "chart", "filter", "session", "router", "theme")]
@@ -30,7 +27,7 @@ class Amounts:
     notes: int
 
 
-def fill(world: "GitLabWorld", project: Project, amounts: Amounts, days: int) -> None:
+def fill(world: Around, project: Project, amounts: Amounts, days: int) -> None:
     """Openers evenly over the last `days`, each with its discussions within the days after it."""
     random = Random(f"{project.path_with_namespace} {amounts}")
     end = world.now
@@ -51,7 +48,7 @@ def fill(world: "GitLabWorld", project: Project, amounts: Amounts, days: int) ->
     world.now = end
 
 
-def stir(world: "GitLabWorld", project: Project, changes: int) -> None:
+def stir(world: Around, project: Project, changes: int) -> None:
     """New notes, edits and resolved threads in as many merge requests, a minute and a second apart."""
     random = Random(len(world.history))
     merge_requests = list(project.merge_requests.values())

@@ -4,14 +4,11 @@ A note saved touches its parent, at most once a minute. A note deleted touches n
 """
 
 import hashlib
-from typing import TYPE_CHECKING
 
 from pendulum import DateTime
 
+from pipelines.demo.gitlab.around import Around
 from pipelines.demo.gitlab.state import Discussion, Issuable, MergeRequest, Note, Position, User, Version, kind_of
-
-if TYPE_CHECKING:
-    from pipelines.demo.gitlab.world import GitLabWorld
 
 TOUCH_INTERVAL = 60  # seconds that must have passed since `updated_at`, whatever moved it
 
@@ -19,7 +16,7 @@ TOUCH_INTERVAL = 60  # seconds that must have passed since `updated_at`, whateve
 class Conversation:
     """What of a project is speech; see `gitlab_outcomes` and `gitlab_project` for the rest."""
 
-    def __init__(self, world: "GitLabWorld", project_id: int) -> None:
+    def __init__(self, world: Around, project_id: int) -> None:
         self.world = world
         self.id = project_id
         self._orders: dict[str, list[Issuable]] = {}

@@ -6,8 +6,9 @@ Labels, states and milestones leave events, titles and pushes leave system notes
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pipelines.demo.gitlab.around import Around
 from pipelines.demo.gitlab.outcomes import Outcomes
 from pipelines.demo.gitlab.state import (
     DiffRefs,
@@ -20,12 +21,9 @@ from pipelines.demo.gitlab.state import (
     Review,
 )
 
-if TYPE_CHECKING:
-    from pipelines.demo.gitlab.world import GitLabWorld
-
 
 class Project(Outcomes):
-    def __init__(self, world: "GitLabWorld", project_id: int, path: str, private: bool) -> None:
+    def __init__(self, world: Around, project_id: int, path: str, private: bool) -> None:
         super().__init__(world, project_id)
         self.path_with_namespace = path
         self.private = private

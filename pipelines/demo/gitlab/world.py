@@ -3,68 +3,34 @@
 What differs between versions, or between reports, is an attribute here; the default is the harder case.
 """
 
-from collections import Counter
 from dataclasses import replace
-from typing import Literal
 
 from pendulum import DateTime
 
 from pipelines.demo.gitlab import fill as gitlab_fill
 from pipelines.demo.gitlab import truth as gitlab_truth
+from pipelines.demo.gitlab.around import Around
 from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.rights import Reader
-from pipelines.demo.gitlab.state import Issuable, User, Version
+from pipelines.demo.gitlab.state import Issuable
 from pipelines.demo.gitlab.truth import Truth
 
-FIRST_ID = 1000
 GHOST = "ghost"
 
-# "current": today's names, with the deprecated ones beside them; "old": only the deprecated ones, and nothing newer;
-# "disagreeing": both, and they do not say the same.
-FieldNames = Literal["current", "old", "disagreeing"]
 
-
-class GitLabWorld:
+class GitLabWorld(Around):
     def __init__(self, now: DateTime, old_instance: bool = False) -> None:
-        self.now = now
-        self.users: dict[str, User] = {}
+        super().__init__(now)
         self.projects: dict[int, Project] = {}
-        self.paths: dict[str, Project] = {}  # lower case, as GitLab compares them
+        self.paths: dict[str, Project] = {}
         self.former_paths: dict[str, Project] = {}
-        self.history: list[Version] = []
-        self.field_names: FieldNames = "old" if old_instance else "current"
-        self.resolving: Literal["older", "newer"] = "older"  # newer: moves the notes, and is announced when all is done
-        self.pushing_moves_parent = False
-        self.assigning_moves_parent = True
-        self._ids: Counter[str] = Counter()
-
-    @property
-    def now(self) -> DateTime:
-        return self._now
-
-    @now.setter
-    def now(self, value: DateTime) -> None:
-        self._now = value.in_timezone("UTC")
-
-    def advance(self, seconds: float = 0) -> None:
-        self.now = self._now.add(seconds=seconds)
-
-    def next_id(self, kind: str) -> int:
-        self._ids[kind] += 1
-        return FIRST_ID + self._ids[kind]
+        self.field_names = "old" if old_instance else "current"
 
     def add_project(self, path: str, private: bool = False) -> Project:
         project = Project(self, self.next_id("project"), path, private)
         self.projects[project.id] = project
         self.paths[path.lower()] = project
         return project
-
-    def user(self, username: str, name: str = "", bot: bool = False) -> User:
-        """Whoever speaks for the first time has an account from then on."""
-        if username not in self.users:
-            readable = name or username.replace("-", " ").title()
-            self.users[username] = User(self.next_id("user"), username, readable, bot or "_bot_" in username)
-        return self.users[username]
 
     def delete_user(self, username: str) -> None:
         """Their words stay, by the ghost; events are nobody's, and nobody is assigned. No `updated_at` moves."""

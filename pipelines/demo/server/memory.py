@@ -19,8 +19,8 @@ import orjson
 from pendulum import Date, DateTime
 
 from pipelines.demo.server.web import Request
-from pipelines.demo.story.clock import LAST_DAY, days_later
-from pipelines.warehouse.configured import DEMO_RUN
+from pipelines.demo.story.clock import days_later
+from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError
 
 __all__ = ["Memory", "Remembering", "Sent", "remembered"]
@@ -100,8 +100,6 @@ class Remembering(httpx.ASGITransport):
 def _parsed(path: Path) -> Memory:
     try:
         told: Any = orjson.loads(path.read_bytes())
-        if isinstance(told, int):  # of an earlier version, whose story had fixed dates
-            return Memory(path, LAST_DAY, told)
         sent = [Sent(**each) for each in told["sent"]]
         return Memory(path, Date.fromisoformat(told["last_day"]), int(told["runs"]), sent)
     except (ValueError, TypeError, KeyError) as error:

@@ -3,9 +3,8 @@
 -- key: command_key
 -- not null: event_key, arguments, options
 
-WITH keys AS (                                            -- whatever an answer to it may name: it, its place in its words
+WITH keys AS (                                            -- whatever an answer to it may name: it,
     SELECT command_key, command_key AS named FROM staging.marks WHERE kind = 'command'
-    UNION SELECT command_key, said_key || ':' || CAST(position AS VARCHAR) AS named FROM staging.marks WHERE kind = 'command'
     UNION SELECT command_key, said_key AS named FROM staging.marks WHERE kind = 'command'  -- or all that was said
 ),
 

@@ -2,7 +2,7 @@
 
 Where there is none the run is over, and nothing was written. Where there is, what was answered until then is handed to
 the extraction, which asks everything again: nothing is asked of the service twice. What differs from what the last run
-met is news, too: a failure, somebody who is away, a record that cannot be read. What does not differ is told in the end.
+met is news, too: a failure, somebody who is away, a record that cannot be read. What does not differ is told then.
 """
 
 from collections.abc import Callable

@@ -11,16 +11,18 @@ from logging import getLogger
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.models.files import BUILT
+from pipelines.warehouse.control import ASIDE
+from pipelines.warehouse.destination import Home
 from pipelines.warehouse.ducklake.instance import NAME, attach, cursor
 from pipelines.warehouse.postgres.attached import in_memory, quoted
 from pipelines.warehouse.postgres.on_server import OnServer
 from pipelines.warehouse.postgres.server import Address, Server
 from pipelines.warehouse.postgres.shared import forget_cursors, learn, learned, shaped
+from pipelines.warehouse.version import refuse_models
 
 if TYPE_CHECKING:
     import duckdb
 
-    from pipelines.warehouse.data_dir import DataDir
     from sources.core.values import Table
 
 __all__ = ["DuckLake"]
@@ -42,7 +44,7 @@ class DuckLake(OnServer):
     def __post_init__(self) -> None:
         self.server = Server(self.catalog)
 
-    def for_dlt(self, home: "DataDir") -> Any:
+    def for_dlt(self, home: Home) -> Any:
         from pipelines.warehouse.ducklake.dlt_client import Lake, LakeCredentials
 
         cursor(self.catalog, self.storage).close()  # the instance that dlt's connections will be of
@@ -53,24 +55,24 @@ class DuckLake(OnServer):
         )  # fmt: skip
 
     @contextmanager
-    def landing(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> Iterator[None]:
+    def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> Iterator[None]:
         with self.server.step(alone=True):
             if not self.is_shaped(home, source, tables):
                 with self._open() as lake:
                     shaped(lake, source, tables, [])
             yield
 
-    def forget_cursors(self, home: "DataDir", source: str, scopes: Iterable[str] | None) -> int:
+    def forget_cursors(self, home: Home, source: str, scopes: Iterable[str] | None) -> int:
         with self.server.step(alone=True), self._open() as lake:
             return forget_cursors(lake, source, scopes)
 
     @contextmanager
-    def looking(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection"]:
+    def looking(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection"]:
         with self._open() as lake:
             yield lake
 
     @contextmanager
-    def building(self, home: "DataDir", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
+    def building(self, home: Home, config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
         with self.server.step(alone=True), self._open() as lake:
             if "memory_limit" not in config:  # it was tried, and was too little
                 lake.execute("RESET GLOBAL memory_limit")
@@ -79,7 +81,7 @@ class DuckLake(OnServer):
             self.server.confirm()
             lake.commit()
 
-    def publish(self, home: "DataDir") -> int:
+    def publish(self, home: Home) -> int:
         """Readers saw it when the build was committed. Every so often the landings' small files are put together.
 
         Two seconds, for which other runners wait: not after every run. That it failed harms nobody.
@@ -99,17 +101,18 @@ class DuckLake(OnServer):
         return 0
 
     @contextmanager
-    def published(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection | None"]:
+    def published(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection | None"]:
         with in_memory() as lake:
             if not self._is_attached(lake, home) or not lake.execute(BUILT).fetchone():
                 yield None
                 return
+            refuse_models(lake, self.told(home), ASIDE)
             lake.execute(f"SET allowed_directories = [{quoted(self.storage)}]")
             lake.execute("SET enable_external_access = false")
             lake.begin()  # one moment, however many questions
             yield lake
 
-    def _is_attached(self, lake: "duckdb.DuckDBPyConnection", home: "DataDir") -> bool:
+    def _is_attached(self, lake: "duckdb.DuckDBPyConnection", home: Home) -> bool:
         """For readers; False where nobody has made a lake yet."""
         import duckdb
 
@@ -122,10 +125,10 @@ class DuckLake(OnServer):
         lake.execute(f"USE {NAME}")
         return True
 
-    def attach(self, connection: "duckdb.DuckDBPyConnection", home: "DataDir", name: str, *, read_only: bool) -> None:
+    def attach(self, connection: "duckdb.DuckDBPyConnection", home: Home, name: str, *, read_only: bool) -> None:
         attach(connection, self.catalog, self.storage, name, read_only=read_only)
 
-    def told(self, home: "DataDir") -> str:
+    def told(self, home: Home) -> str:
         return f"{self.storage} (catalog {self.catalog})"
 
     def _has(self, table: str) -> bool:

@@ -13,7 +13,7 @@ do, and keeps what a run keeps:
 
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,9 @@ from dlt.common.pipeline import PipelineContext
 from dlt.destinations.impl.duckdb.configuration import DuckDbCredentials
 from dlt.destinations.impl.duckdb.duck import DuckDbClient
 from dlt.destinations.impl.duckdb.factory import duckdb
+
+from pipelines.warehouse.embedded.restore import restore_control
+from pipelines.warehouse.files import Files
 
 __all__ = ["earshot"]
 
@@ -32,6 +35,7 @@ class WarehouseClient(DuckDbClient):
     def __init__(self, schema: Any, config: Any, capabilities: Any) -> None:
         super().__init__(schema, config, capabilities)
         self.file = Path(config.credentials.database)
+        Files(self.file.parent).refuse_another_version()
         self.sql_client.credentials = DuckDbCredentials(str(self.file.with_name("published.duckdb")), read_only=True)
         self.sql_client.credentials.resolve()
         self.entered = ExitStack()
@@ -89,7 +93,7 @@ def locked(folder: Path) -> Iterator[None]:
     with _holding:
         users, lock = _held.get(folder, (0, ExitStack()))
         if users == 0:
-            lock.enter_context(_lock_of(folder))
+            lock.enter_context(_lock(Files(folder)))
         _held[folder] = (users + 1, lock)
     try:
         yield
@@ -102,7 +106,11 @@ def locked(folder: Path) -> Iterator[None]:
                 lock.close()
 
 
-def _lock_of(folder: Path) -> AbstractContextManager[None]:
-    from pipelines.warehouse.data_dir import DataDir
-
-    return DataDir(folder).lock_here()
+@contextmanager
+def _lock(files: Files) -> Iterator[None]:
+    """As a run takes it, of the one destination that lies in files."""
+    files.make()
+    if not files.control.is_file():
+        restore_control(files)
+    with files.alone():
+        yield

@@ -12,6 +12,8 @@ from typing import Any
 import dlt.common.runtime.run_context as run_context
 from dlt.common.configuration.plugins import hookimpl
 
+from pipelines.warehouse.version import refuse_control
+
 __all__ = ["plug_run_context"]
 
 
@@ -26,8 +28,10 @@ class _EarshotContext(run_context.RunContext):
         if entity != "pipelines" or "DLT_DATA_DIR" in os.environ:
             return str(super().get_data_entity(entity))
         data = self._data_dir()
-        real, demo = data / "dlt", data / "demo" / "dlt"
-        return str(demo if demo.is_dir() and not real.is_dir() else real)
+        is_demo = (data / "demo" / "dlt").is_dir() and not (data / "dlt").is_dir()
+        held = data / "demo" if is_demo else data
+        refuse_control(held / "control.sqlite")
+        return str(held / "dlt")
 
     def _data_dir(self) -> Path:
         from pipelines.settings import data_dir

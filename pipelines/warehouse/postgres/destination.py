@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from pipelines.models.files import BUILT
+from pipelines.warehouse.control import ASIDE
+from pipelines.warehouse.destination import Home
 from pipelines.warehouse.postgres.attached import in_memory, load_extension, postgres_secret, quoted, spilling
 from pipelines.warehouse.postgres.on_server import OnServer
 from pipelines.warehouse.postgres.server import Address, Server
 from pipelines.warehouse.postgres.shared import forget_cursors, shaped
+from pipelines.warehouse.version import refuse_models
 
 if TYPE_CHECKING:
     import duckdb
 
-    from pipelines.warehouse.data_dir import DataDir
     from sources.core.values import Table
 
 __all__ = ["Postgres"]
@@ -34,7 +36,7 @@ class Postgres(OnServer):
     def __post_init__(self) -> None:
         self.server = Server(self.address)
 
-    def for_dlt(self, home: "DataDir") -> Any:
+    def for_dlt(self, home: Home) -> Any:
         """By Arrow over ADBC: dlt's CSV would turn empty text into null. Every shard stages by itself."""
         from dlt.destinations import postgres
 
@@ -45,7 +47,7 @@ class Postgres(OnServer):
         )  # fmt: skip
 
     @contextmanager
-    def landing(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> Iterator[None]:
+    def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> Iterator[None]:
         if not self.is_shaped(home, source, tables):
             with self.server.step(alone=True), self._open() as session:
                 shaped(session, source, tables, _indexes(source, tables))
@@ -53,12 +55,12 @@ class Postgres(OnServer):
         with self.server.step(alone=is_first):  # two at it at once would be told that somebody has made them
             yield
 
-    def forget_cursors(self, home: "DataDir", source: str, scopes: Iterable[str] | None) -> int:
+    def forget_cursors(self, home: Home, source: str, scopes: Iterable[str] | None) -> int:
         with self._open() as session:
             return forget_cursors(session, source, scopes)
 
     @contextmanager
-    def looking(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection"]:
+    def looking(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection"]:
         with self._attached(home) as connection:
             connection.execute("SET threads = 1")  # beside a run that holds rows: every thread has buffers of its own
             connection.execute("SET memory_limit = '128MiB'")
@@ -67,14 +69,14 @@ class Postgres(OnServer):
             yield connection
 
     @contextmanager
-    def _attached(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection"]:
+    def _attached(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection"]:
         with in_memory() as connection:
             self.attach(connection, home, "earshot", read_only=True)
             connection.execute("USE earshot")
             yield connection
 
     @contextmanager
-    def building(self, home: "DataDir", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
+    def building(self, home: Home, config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
         """Memory is the server's affair, and so is `config`."""
         with self.server.step(alone=True), self._open() as session:
             session.begin()
@@ -84,27 +86,28 @@ class Postgres(OnServer):
             self.server.confirm()
             session.commit()
 
-    def publish(self, home: "DataDir") -> int:
+    def publish(self, home: Home) -> int:
         """Readers saw it when the build was committed."""
         return 0
 
     @contextmanager
-    def published(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection | None"]:
+    def published(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection | None"]:
         with self._attached(home) as connection:
             if not connection.execute(BUILT).fetchone():
                 yield None
                 return
+            refuse_models(connection, self.address, ASIDE)
             connection.execute("SET enable_external_access = false")
             connection.begin()  # one moment, however many questions
             yield connection
 
-    def attach(self, connection: "duckdb.DuckDBPyConnection", home: "DataDir", name: str, *, read_only: bool) -> None:
+    def attach(self, connection: "duckdb.DuckDBPyConnection", home: Home, name: str, *, read_only: bool) -> None:
         load_extension(connection, "postgres_scanner")
         secret = postgres_secret(connection, self.address)
         mode = ", READ_ONLY" if read_only else ""
         connection.execute(f"ATTACH {quoted(self.address.more)} AS {name} (TYPE postgres, SECRET {secret}{mode})")
 
-    def told(self, home: "DataDir") -> str:
+    def told(self, home: Home) -> str:
         return str(self.address)
 
     def _has(self, table: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from pipelines.state import mirror
+from pipelines.state.tables import TABLES
 from pipelines.warehouse.destination import Cursors
 from sources.core.values import fingerprint
 
@@ -114,7 +115,7 @@ def shaped(
     for schema in (source, "ops"):
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute(MADE)
-    connection.execute(f"CREATE TABLE IF NOT EXISTS ops.cursors ({mirror.TABLES['cursors']})")
+    connection.execute(f"CREATE TABLE IF NOT EXISTS ops.cursors ({TABLES['cursors']})")
     is_older = learned(connection, f"shape {source}") is not None
     for root in tables:
         for name, table in root.family().items():

@@ -18,6 +18,7 @@ import httpx
 import stamina
 from pendulum import DateTime
 
+from sources.core.http.counts import RequestCounts
 from sources.core.http.given_up import Endpoints
 from sources.core.http.limits import Quota, limit_wait, quota, server_time
 from sources.core.http.pauses import MAX_LIMITS, Pauses
@@ -45,24 +46,6 @@ BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it i
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
 MAX_REDIRECTS = 5
 BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
-
-
-@dataclass
-class RequestCounts:
-    """What one surface cost: the numbers behind `ops.requests`."""
-
-    requests: int = 0
-    pages: int = 0
-    not_modified: int = 0
-    retries: int = 0
-    bytes: int = 0
-    waited: float = 0.0
-    fetched: int = 0
-    total: int = 0  # as far as the service tells how many there are; for a screen
-    new: int = 0
-    replayed: int = 0
-    lag_seconds: float | None = None
-    is_spared: bool = False  # not asked: a cheaper question told that there is nothing new
 
 
 @dataclass

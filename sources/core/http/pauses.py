@@ -11,15 +11,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TYPE_CHECKING
 
 import pendulum
 from pendulum import DateTime
 
+from sources.core.http.counts import RequestCounts
 from sources.core.http.response import Failure
-
-if TYPE_CHECKING:
-    from sources.core.http.client import RequestCounts
 
 __all__ = ["MAX_LIMITS", "Pauses"]
 
@@ -45,7 +42,7 @@ class Pauses:
         return replace(self, _probe=asyncio.Lock())
 
     @asynccontextmanager
-    async def turn(self, tally: "RequestCounts", sleep: Callable[[float], Awaitable[None]]) -> AsyncIterator[int]:
+    async def turn(self, tally: RequestCounts, sleep: Callable[[float], Awaitable[None]]) -> AsyncIterator[int]:
         """Waits for the end of a pause; then one asks alone until it was answered. Gives what `answered` must know."""
         await self._rested(tally, sleep)
         if self._is_careful:
@@ -86,7 +83,7 @@ class Pauses:
         self._blocked = Failure("RATE_LIMITED", message, until=until)
         return self._blocked
 
-    async def _rested(self, tally: "RequestCounts", sleep: Callable[[float], Awaitable[None]]) -> None:
+    async def _rested(self, tally: RequestCounts, sleep: Callable[[float], Awaitable[None]]) -> None:
         slept_for = 0.0
         while not self._blocked and self._until > slept_for:  # another may have prolonged it meanwhile
             slept_for = self._until

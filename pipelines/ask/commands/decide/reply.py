@@ -33,14 +33,12 @@ TOLD = (
     "url", "remote_id", "author", "attempts", "planned_at", "posted_at", "observed_at", "resolved_at",
 )  # fmt: skip
 SAID = "SELECT * FROM feedback.events WHERE event_key = ?"
-BY_PLACE = "said_key || ':' || CAST(position AS VARCHAR)"  # how a command was called by earlier versions
-ORDERED = f"""
+ORDERED = """
 SELECT command_key, (SELECT event_key FROM feedback.commands WHERE command_key = mark.command_key) AS event_key
-FROM staging.marks AS mark WHERE kind = 'command' AND (command_key = ? OR {BY_PLACE} = ?)
+FROM staging.marks AS mark WHERE kind = 'command' AND command_key = ?
 """
-CALLED = f"""
-SELECT DISTINCT unnest([command_key, said_key, {BY_PLACE}]) AS key FROM staging.marks
-WHERE kind = 'command' AND command_key = ?
+CALLED = """
+SELECT DISTINCT unnest([command_key, said_key]) AS key FROM staging.marks WHERE kind = 'command' AND command_key = ?
 """
 USAGE_CODES = ("USAGE", "REFUSED", "TOKEN_TAKEN")
 
@@ -112,7 +110,7 @@ def _words(body: str | None, file: Path | None) -> str:
 
 
 def _heard(warehouse: Published, key: str) -> Row:
-    ordered = warehouse.rows(ORDERED, [key, key])
+    ordered = warehouse.rows(ORDERED, [key])
     rows = warehouse.rows(SAID, [ordered[0]["event_key"] if ordered else key])
     if not rows:
         raise Refusal(

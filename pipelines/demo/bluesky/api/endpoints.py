@@ -1,22 +1,18 @@
 """The AppView's methods, and the answer that the real one gives at each to a reader who is not signed in."""
 
-from typing import TYPE_CHECKING
-
 from pipelines.demo.bluesky.api import access as asked
 from pipelines.demo.bluesky.api import rows
 from pipelines.demo.bluesky.api.access import refused
+from pipelines.demo.bluesky.api.service import Service
 from pipelines.demo.bluesky.feed import cut, self_threads
 from pipelines.demo.bluesky.names import Json
 from pipelines.demo.bluesky.state import Account
 from pipelines.demo.server.web import Request, page_size, visible
 
-if TYPE_CHECKING:
-    from pipelines.demo.bluesky.api.app import BlueskyApp
-
 NOT_FOUND = "Profile not found"
 
 
-def author_feed(app: "BlueskyApp", request: Request) -> Json:
+def author_feed(app: Service, request: Request) -> Json:
     """Gone is gone here: unknown, deactivated, suspended and taken down read alike."""
     name, limit = asked.actor(request), asked.limit(request)
     with_pin, kind = asked.flag(request, "includePins"), request.query.get("filter", "posts_with_replies")
@@ -37,7 +33,7 @@ def author_feed(app: "BlueskyApp", request: Request) -> Json:
     return {"feed": feed} | ({"cursor": page.cursor} if page.cursor else {})
 
 
-def posts(app: "BlueskyApp", request: Request) -> Json:
+def posts(app: Service, request: Request) -> Json:
     """In the order asked for, without those that are not there; an at-uri may name its author by handle."""
     found = []
     for uri in asked.uris(request):
@@ -49,7 +45,7 @@ def posts(app: "BlueskyApp", request: Request) -> Json:
     return {"posts": found}
 
 
-def profile(app: "BlueskyApp", request: Request) -> Json:
+def profile(app: Service, request: Request) -> Json:
     account = app.world.found(asked.actor(request))
     if account is None or account.status in {"hidden", "deleted"}:
         raise refused(NOT_FOUND)
@@ -60,13 +56,13 @@ def profile(app: "BlueskyApp", request: Request) -> Json:
     return rows.profile(account)
 
 
-def profiles(app: "BlueskyApp", request: Request) -> Json:
+def profiles(app: Service, request: Request) -> Json:
     """One malformed actor fails all; the missing are left out without a word."""
     named: list[Account | None] = [app.world.found(name) for name in asked.actors(request)]
     return {"profiles": [rows.profile(account) for account in named if account and account.is_active]}
 
 
-def resolve_handle(app: "BlueskyApp", request: Request) -> Json:
+def resolve_handle(app: Service, request: Request) -> Json:
     """Also of an account that is away."""
     account = app.world.handles.get(asked.handle(request).lower())
     if account is None:

@@ -5,37 +5,28 @@ A parameter that GitHub knows and this world does not model is refused with 501,
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import orjson
 
 from pipelines.demo.github.api import rows
-from pipelines.demo.github.api.access import DOCS, Access, Refused, Visitor, invalid, not_found, refusal
+from pipelines.demo.github.api.access import Access, Refused, Visitor, not_found, refusal
+from pipelines.demo.github.api.ask import Ask, Shape, moved
 from pipelines.demo.github.api.lists import (
-    Cut,
     Order,
     by_created,
     by_id,
     by_updated,
     cursor_cut,
-    link_header,
-    numbered_cut,
     since_of,
     updated_since,
 )
-from pipelines.demo.github.api.rows import Json, Place
+from pipelines.demo.github.api.rows import Place
 from pipelines.demo.github.api.writes import post_comment, post_reply
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.state import Issue, Row
 from pipelines.demo.github.world import GitHubWorld
-from pipelines.demo.server.web import App, Request, Response, Routes, Switches, conditional, visible
-
-Shape = Callable[[Place, Any], Json]
-
-STATES = {"open", "closed", "all"}
-NOT_MODELLED = {"labels", "assignee", "creator", "mentioned", "milestone", "type", "head", "base", "filter"}
+from pipelines.demo.server.web import App, Request, Response, Routes, Switches, conditional
 
 
 class GitHubApp(App):
@@ -90,7 +81,7 @@ class GitHubApp(App):
         if repo is None or (repo.private and visitor.login is None):
             raise not_found()
         if is_former_name:
-            return _moved(request, repo.id, rest)
+            return moved(request, repo.id, rest)
         endpoint = ENDPOINTS.match(request.method, rest)
         if endpoint is None:
             raise not_found()
@@ -115,58 +106,6 @@ class GitHubApp(App):
         if known is None or known[0] != state:
             known = self._encoded[name] = (state, orjson.dumps(shape(place, row)))
         return known[1]
-
-
-@dataclass(frozen=True)
-class Ask:
-    """One request to a repository, as its endpoint sees it. `rest` is the path below the repository."""
-
-    app: GitHubApp
-    request: Request
-    visitor: Visitor
-    repo: Repo
-    rest: str
-    place: Place
-
-    def choice(self, name: str, allowed: set[str], default: str) -> str:
-        """Observed on the issue list: an unknown `sort` or `direction` is ignored, not refused."""
-        value = self.request.query.get(name, default)
-        return value if value in allowed else default
-
-    def issue(self, number: int) -> Issue:
-        if moved := self.app.world.transfers.get((self.repo.id, number)):
-            rest = self.rest.replace(f"/issues/{number}", f"/issues/{moved[1]}", 1)
-            raise Refused(_moved(self.request, moved[0], rest))
-        if number in self.repo.deleted_numbers:
-            raise Refused(refusal(410, "This issue was deleted", "rest/issues/issues#get-an-issue"))
-        issue = self.repo.numbered(number)
-        if issue is None or self.repo.is_hidden(number):
-            raise not_found()
-        return issue
-
-    def pull(self, number: int) -> Issue:
-        issue = self.repo.numbered(number)
-        if issue is None or issue.pull is None or self.repo.is_hidden(number):
-            raise not_found()
-        return issue
-
-    def state(self, resource: str) -> str:
-        state = self.request.query.get("state") or "open"
-        if state not in STATES:
-            raise invalid(resource, "state", state)
-        return state
-
-    def page(self, shape: Shape, cut: Cut[Any]) -> Response:
-        shown = visible(cut.rows, self.app.switches)
-        body = b"[" + b",".join(self.app.encoded(shape, self.place, row) for row in shown) + b"]"
-        return Response(200, body, link_header(self.request, self.repo.id, self.rest, cut))
-
-    def numbered(self, shape: Shape, order: Order[Any]) -> Response:
-        return self.page(shape, numbered_cut(order, self.request, self.app.switches, self.app.access.deep_items))
-
-    def refuse_unmodelled(self) -> None:
-        if unknown := NOT_MODELLED & self.request.query.keys():
-            raise Refused(refusal(501, f"The demo world does not model {', '.join(sorted(unknown))}"))
 
 
 def repository(ask: Ask) -> Response:
@@ -274,15 +213,6 @@ def _issue_order(repo: Repo, sort: str, state: str, kind: str) -> Order[Issue]:
         return repo.comments.count(issue.number), issue.id
 
     return Order(sorted(filter(keep, repo.issues.rows.values()), key=by_comments), by_comments)
-
-
-def _moved(request: Request, repo_id: int, rest: str) -> Response:
-    """Reads are sent on for good, writes for this once."""
-    query = f"?{urlencode(request.query)}" if request.query else ""
-    url = f"{request.root}/repositories/{repo_id}{rest}{query}"
-    docs = f"{DOCS}/rest/guides/best-practices-for-using-the-rest-api#follow-redirects"
-    body = {"message": "Moved Permanently", "url": url, "documentation_url": docs}
-    return Response(301 if request.method == "GET" else 307, body, {"location": url})
 
 
 ORDERS: dict[str, Callable[[Any], tuple[Any, int]]] = {"id": by_id, "created": by_created, "updated": by_updated}

@@ -1,19 +1,15 @@
 """What can be said on the demo GitHub: comments in a conversation, replies in a review's thread."""
 
-from typing import TYPE_CHECKING
-
 from pipelines.demo.github.api import rows
 from pipelines.demo.github.api.access import Refused, refusal
+from pipelines.demo.github.api.ask import Ask
 from pipelines.demo.server.web import Response
-
-if TYPE_CHECKING:
-    from pipelines.demo.github.api.app import Ask
 
 LONGEST = 65_536
 REPLIED = "in_reply_to is a reply itself"
 
 
-def post_comment(ask: "Ask", number: int) -> Response:
+def post_comment(ask: Ask, number: int) -> Response:
     login = _writer(ask, number)
     ask.issue(number)
     row = ask.repo.comments.rows[ask.repo.comment(number, login, _body(ask, "IssueComment"))]
@@ -21,7 +17,7 @@ def post_comment(ask: "Ask", number: int) -> Response:
     return Response(201, written, {"location": written["url"]})
 
 
-def post_reply(ask: "Ask", number: int, comment_id: int) -> Response:
+def post_reply(ask: Ask, number: int, comment_id: int) -> Response:
     """To the first comment of a thread only: replies to replies are not supported."""
     login = _writer(ask, number)
     ask.pull(number)
@@ -40,7 +36,7 @@ def post_reply(ask: "Ask", number: int, comment_id: int) -> Response:
     return Response(201, written, {"location": written["url"]})
 
 
-def _writer(ask: "Ask", number: int) -> str:
+def _writer(ask: Ask, number: int) -> str:
     if ask.visitor.login is None:
         raise Refused(refusal(401, "Requires authentication"))
     if not ask.visitor.may_write:
@@ -53,7 +49,7 @@ def _writer(ask: "Ask", number: int) -> str:
     return login
 
 
-def _body(ask: "Ask", resource: str) -> str:
+def _body(ask: Ask, resource: str) -> str:
     try:
         body = ask.request.json()["body"]
     except (ValueError, TypeError, KeyError) as cause:

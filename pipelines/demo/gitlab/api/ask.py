@@ -2,29 +2,40 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import orjson
 
-from pipelines.demo.gitlab.api.access import Visitor, not_found
+from pipelines.demo.gitlab.api.access import Access, Visitor, not_found
 from pipelines.demo.gitlab.api.lists import cut, page_headers
 from pipelines.demo.gitlab.api.rows import Json, Place
 from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.rights import Reader
 from pipelines.demo.gitlab.state import Issuable, Issue, MergeRequest, Note
-from pipelines.demo.server.web import Request, Response, visible
-
-if TYPE_CHECKING:
-    from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.world import GitLabWorld
+from pipelines.demo.server.web import Request, Response, Switches, visible
 
 Shape = Callable[[Place, Any], Json]
+
+
+class Service(Protocol):
+    """What an endpoint asks of the service that it belongs to."""
+
+    world: GitLabWorld
+    access: Access
+    switches: Switches
+    link_root: str | None
+
+    def encoded(
+        self, kind: str, parent: Issuable, state: tuple[Any, ...], make: Callable[[], list[Json]]
+    ) -> list[bytes]: ...
 
 
 @dataclass(frozen=True)
 class Ask:
     """`reference`: the id or path that the project was asked by."""
 
-    app: "GitLabApp"
+    app: Service
     request: Request
     visitor: Visitor
     project: Project

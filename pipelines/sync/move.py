@@ -114,7 +114,7 @@ def _rows(ours: DataDir, theirs: DataDir, told: Moved) -> None:
             _loads(connection, source)
         for name, table in _landed():
             held = {row[0] for row in connection.execute(COLUMNS, [name]).fetchall()}
-            if not held:  # of an earlier version, or a first run that was ended
+            if not held:  # a first run was ended
                 continue
             columns = ", ".join(c for c in [*table.columns, *(CHILD if "__" in name else ROOT)] if c in held)
             connection.execute(f"DELETE FROM theirs.{name}")  # of a move that got this far and no further

@@ -35,20 +35,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import duckdb
+import pendulum
 
 from pipelines.settings import SOURCES
-from pipelines.state import decisions
 from pipelines.state.ledger import MIRRORED, Ledger
-from pipelines.state.mirror import DECIDED
+from pipelines.state.tables import DECIDED, DECISIONS
 from pipelines.sync.shards import ALONE
-from pipelines.warehouse.data_dir import copied
 from pipelines.warehouse.errors import LandingError, Unavailable
-
-if TYPE_CHECKING:
-    from pipelines.warehouse.data_dir import DataDir
+from pipelines.warehouse.files import Files, copied
+from pipelines.warehouse.version import OtherVersion, refuse_models
 
 __all__ = ["as_published", "lacks", "restore_control", "restore_warehouse"]
 
@@ -72,7 +69,7 @@ MADE = "SELECT schema_name FROM duckdb_tables() WHERE table_name = '_dlt_loads'"
 REMEDY = "put a backup of either in its place; or move {0} away, and what services still show is read anew"
 
 
-def restore_warehouse(home: "DataDir") -> None:
+def restore_warehouse(home: Files) -> None:
     """From what was published, if it is missing. The run holds the lock."""
     file, published = home.warehouse, home.published
     log_of_it = file.with_name(f"{file.name}.wal")
@@ -98,7 +95,7 @@ def restore_warehouse(home: "DataDir") -> None:
     log.warning("%s was missing: restored from %s, as of %s; what came since is read again", file, published, as_of)
 
 
-def restore_control(home: "DataDir") -> None:
+def restore_control(home: Files) -> None:
     """From what was published, else from the warehouse, if it is missing."""
     file = home.control
     if _is_there(file) or not (held := _copies(home)):
@@ -121,7 +118,7 @@ def restore_control(home: "DataDir") -> None:
 
 
 @contextmanager
-def as_published(home: "DataDir") -> Iterator[sqlite3.Connection | None]:
+def as_published(home: Files) -> Iterator[sqlite3.Connection | None]:
     """For who only looks while `control.sqlite` is missing: what it would be, in memory. None: there is no copy."""
     _is_there(home.control)
     held = _copies(home)
@@ -133,7 +130,7 @@ def as_published(home: "DataDir") -> Iterator[sqlite3.Connection | None]:
         yield ledger.connection
 
 
-def lacks(warehouse: duckdb.DuckDBPyConnection, home: "DataDir") -> bool:
+def lacks(warehouse: duckdb.DuckDBPyConnection, home: Files) -> bool:
     """Whether what is published holds rows of loads that the warehouse has not: it was taken away during a run, or it
     is older. What cannot be read holds nothing.
     """
@@ -176,7 +173,7 @@ def _is_lost(file: Path) -> bool:
         return size == 0
 
 
-def _copies(home: "DataDir") -> list[Path]:
+def _copies(home: Files) -> list[Path]:
     return [file for file in (home.published, home.warehouse) if _is_there(file) and not _is_lost(file)]
 
 
@@ -185,17 +182,20 @@ def _as_of(file: Path) -> str:
     tells nothing.
     """
     with duckdb.connect(str(file), read_only=True) as connection:
+        refuse_models(connection, file.parent)
         (last,) = connection.execute(LAST_RUN).fetchone() or (None,)
     return str(last or LONG_AGO)
 
 
-def _build(ledger: Ledger, home: "DataDir", copies: list[Path]) -> str:
+def _build(ledger: Ledger, home: Files, copies: list[Path]) -> str:
     """The ledger and the decisions as the first of the copies knows them that can be read; as of when."""
     errors = list[str]()
     for copy in copies:
         try:
             with duckdb.connect(str(copy), read_only=True) as connection, ledger.transaction():
-                for table, columns in decisions.TABLES.items():
+                if not refuse_models(connection, home.path):
+                    raise OtherVersion(home.path)  # or a first run's that was killed: nobody knows whose
+                for table, columns in DECISIONS.items():
                     ledger.connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
                 for table in MIRRORED:
                     _copy(connection, ledger.connection, table, f"WHERE shard = '{ALONE}'")
@@ -204,7 +204,9 @@ def _build(ledger: Ledger, home: "DataDir", copies: list[Path]) -> str:
                 ledger.connection.execute(ENDED)
                 (last,) = connection.execute(LAST_RUN).fetchone() or (None,)
                 as_of = str(last or LONG_AGO)
-                ledger.connection.execute("INSERT INTO restorations VALUES (?, ?)", (decisions.now(), as_of))
+                ledger.connection.execute(
+                    "INSERT INTO restorations VALUES (?, ?)", (pendulum.now("UTC").to_iso8601_string(), as_of)
+                )
                 ledger.look_again([row[0] for row in connection.execute(READ).fetchall()])
                 ledger.state.is_unpublished = True  # perhaps
             return as_of
@@ -217,7 +219,7 @@ def _build(ledger: Ledger, home: "DataDir", copies: list[Path]) -> str:
 
 
 def _copy(warehouse: duckdb.DuckDBPyConnection, ledger: sqlite3.Connection, table: str, where: str = "") -> None:
-    """What both know by name; a copy of an earlier version knows less."""
+    """What both know by name: what a table has gained since, the copy does not have."""
     held = dict(warehouse.execute(COLUMNS, [table]).fetchall())
     if not held:
         return

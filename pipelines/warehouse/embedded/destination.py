@@ -5,7 +5,8 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.warehouse.destination import Cursors
+from pipelines.warehouse.destination import Cursors, Home
+from pipelines.warehouse.version import refuse_models
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from pipelines.state.ledger import Ledger
     from pipelines.warehouse.control import Control
-    from pipelines.warehouse.data_dir import DataDir
     from sources.core.values import Table
 
 __all__ = ["EMBEDDED", "Embedded"]
@@ -37,29 +37,29 @@ DELETE FROM {0}._dlt_pipeline_state WHERE pipeline_name = ? AND _dlt_load_id < (
 class Embedded:
     is_shared: bool = False
 
-    def single_flight(self, home: "DataDir") -> nullcontext[None]:
+    def single_flight(self, home: Home) -> nullcontext[None]:
         return nullcontext()  # the file is this machine's, and so is the lock beside it
 
-    def restore_control(self, home: "DataDir") -> None:
+    def restore_control(self, home: Home) -> None:
         if not home.control.is_file():
-            from pipelines.warehouse.restore import restore_control
+            from pipelines.warehouse.embedded.restore import restore_control
 
             restore_control(home)
 
-    def restore_rows(self, home: "DataDir") -> None:
-        from pipelines.warehouse.restore import restore_warehouse
+    def restore_rows(self, home: Home) -> None:
+        from pipelines.warehouse.embedded.restore import restore_warehouse
 
         restore_warehouse(home)
 
-    def for_dlt(self, home: "DataDir") -> Any:
+    def for_dlt(self, home: Home) -> Any:
         from pipelines.warehouse.for_dlt.destination import earshot
 
         return earshot(str(home.path), is_locked=True)
 
-    def is_there(self, home: "DataDir") -> bool:
+    def is_there(self, home: Home) -> bool:
         return home.warehouse.exists()
 
-    def holds(self, home: "DataDir", source: str, load: str) -> bool:
+    def holds(self, home: Home, source: str, load: str) -> bool:
         import duckdb
 
         with self.looking(home) as connection:
@@ -70,17 +70,17 @@ class Embedded:
             except duckdb.CatalogException:
                 return False
 
-    def is_shaped(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> None:
+    def is_shaped(self, home: Home, source: str, tables: Sequence["Table"]) -> None:
         return None
 
-    def forget_states(self, home: "DataDir", source: str, pipeline: str) -> None:
+    def forget_states(self, home: Home, source: str, pipeline: str) -> None:
         """Before the next package, so that a publish copies one. By the rule that dlt restores by: the last load that
         was finished, in the order of their names.
         """
         with self.building(home, {}) as connection:
             connection.execute(FORGET.format(source), [pipeline, pipeline])
 
-    def landing(self, home: "DataDir", source: str, tables: Sequence["Table"]) -> nullcontext[None]:
+    def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> nullcontext[None]:
         """dlt makes the tables, and adds most columns."""
         if tables and home.warehouse.exists():
             from pipelines.models.landed_tables import widen
@@ -90,31 +90,33 @@ class Embedded:
                 widen(connection, {f"{source}.{name}": table for name, table in families})
         return nullcontext()
 
-    def cursors(self, home: "DataDir", source: str) -> None:
+    def cursors(self, home: Home, source: str) -> None:
         return None
 
-    def keep_cursors(self, home: "DataDir", source: str, cursors: Cursors, names: Mapping[str, str]) -> None:
+    def keep_cursors(self, home: Home, source: str, cursors: Cursors, names: Mapping[str, str]) -> None:
         """They went with the package."""
 
-    def forget_cursors(self, home: "DataDir", source: str, scopes: Iterable[str] | None) -> int:
+    def forget_cursors(self, home: Home, source: str, scopes: Iterable[str] | None) -> int:
         return 0
 
     @contextmanager
-    def looking(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection"]:
+    def looking(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection"]:
         import duckdb
 
         with duckdb.connect(str(home.warehouse), read_only=True) as connection:
+            refuse_models(connection, home.path)
             yield connection
 
     @contextmanager
-    def building(self, home: "DataDir", config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
+    def building(self, home: Home, config: Mapping[str, Any]) -> Iterator["duckdb.DuckDBPyConnection"]:
         import duckdb
 
         with duckdb.connect(str(home.warehouse), config=dict(config)) as connection:
+            refuse_models(connection, home.path)
             yield connection
 
     @contextmanager
-    def held_open(self, home: "DataDir", config: Mapping[str, Any], settings: Sequence[str]) -> Iterator[None]:
+    def held_open(self, home: Home, config: Mapping[str, Any], settings: Sequence[str]) -> Iterator[None]:
         """Closing it writes its log into it, and opening it reads that again: 0.1 s each time."""
         import duckdb
 
@@ -124,7 +126,7 @@ class Embedded:
             yield
 
     @contextmanager
-    def unbounded(self, home: "DataDir", config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    def unbounded(self, home: Home, config: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         import duckdb
 
         with duckdb.connect() as any_, self.building(home, config) as connection:
@@ -133,9 +135,9 @@ class Embedded:
             connection.execute(f"SET memory_limit = '{limit}'")  # RESET does not reach the buffers
             yield config
 
-    def checkpoint(self, home: "DataDir", config: Mapping[str, Any]) -> None:
+    def checkpoint(self, home: Home, config: Mapping[str, Any]) -> None:
+        from pipelines.warehouse.embedded.restore import lacks
         from pipelines.warehouse.errors import PublishError
-        from pipelines.warehouse.restore import lacks
 
         with self.building(home, config) as connection:
             if lacks(connection, home):
@@ -145,20 +147,20 @@ class Embedded:
                 )
             connection.execute("CHECKPOINT")
 
-    def made_with(self, home: "DataDir", ledger: "Ledger") -> str | None:
+    def made_with(self, home: Home, ledger: "Ledger") -> str | None:
         return ledger.state.made_with
 
     def remember_made(self, connection: "duckdb.DuckDBPyConnection", settings: str) -> None:
         """Remembered in the ledger, once it is published."""
 
-    def is_published(self, home: "DataDir") -> bool:
+    def is_published(self, home: Home) -> bool:
         return home.published.exists()
 
-    def publish(self, home: "DataDir") -> int:
+    def publish(self, home: Home) -> int:
         import duckdb
 
-        from pipelines.warehouse.data_dir import copied
         from pipelines.warehouse.errors import PublishError
+        from pipelines.warehouse.files import copied
 
         try:
             return copied(home.warehouse, home.published, _without_staging)
@@ -168,7 +170,7 @@ class Embedded:
             raise PublishError(told) from None
 
     @contextmanager
-    def published(self, home: "DataDir") -> Iterator["duckdb.DuckDBPyConnection | None"]:
+    def published(self, home: Home) -> Iterator["duckdb.DuckDBPyConnection | None"]:
         import duckdb
 
         if not home.published.exists():
@@ -177,38 +179,39 @@ class Embedded:
         with duckdb.connect(
             str(home.published), read_only=True, config={"enable_external_access": "false"}
         ) as connection:
+            refuse_models(connection, home.path)
             yield connection
 
     @contextmanager
-    def control(self, home: "DataDir", *, writes: bool) -> "Iterator[Control | None]":
+    def control(self, home: Home, *, writes: bool) -> "Iterator[Control | None]":
         from pipelines.warehouse.control import in_copy, in_sqlite
 
         if writes or home.control.is_file():
             with in_sqlite(home.control, writes=writes) as control:
                 yield control
             return
-        from pipelines.warehouse.restore import as_published
+        from pipelines.warehouse.embedded.restore import as_published
 
         with as_published(home) as copy:
             yield in_copy(copy) if copy else None
 
-    def claim(self, home: "DataDir", name: str) -> nullcontext[bool]:
+    def claim(self, home: Home, name: str) -> nullcontext[bool]:
         return nullcontext(True)  # the file is this machine's
 
-    def attach(self, connection: "duckdb.DuckDBPyConnection", home: "DataDir", name: str, *, read_only: bool) -> None:
+    def attach(self, connection: "duckdb.DuckDBPyConnection", home: Home, name: str, *, read_only: bool) -> None:
         file = home.published if read_only else home.warehouse
         quoted = str(file).replace("'", "''")  # ATTACH takes no parameters
         connection.execute(f"ATTACH '{quoted}' AS {name}{' (READ_ONLY)' if read_only else ''}")
 
-    def told(self, home: "DataDir") -> str:
+    def told(self, home: Home) -> str:
         return str(home.published)
 
-    def remedy(self, home: "DataDir") -> str:
+    def remedy(self, home: Home) -> str:
         if home.warehouse.exists():
             return f"delete {home.published} and run `earshot sync`: it is made again from the warehouse"
         return f"put a backup in its place: there is no {home.warehouse} that it could be made of"
 
-    def unreachable(self, home: "DataDir", error: str) -> str:
+    def unreachable(self, home: Home, error: str) -> str:
         first = f"{home.warehouse} cannot be opened: {error.splitlines()[0]}"
         if "lock" in error:
             return f"{first}; close what else has opened it: readers open {home.published.name}"
