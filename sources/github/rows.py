@@ -13,7 +13,6 @@ from sources.core.values import (
     flag,
     instant,
     integer,
-    json_text,
     maybe,
     need,
     text,
@@ -54,20 +53,19 @@ def repository_row(repo: Json, seen_at: DateTime) -> Row:
 def issue_row(issue: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
     """An issue or a pull request as /issues tells it; merged is a state here, not a kind of closed."""
     number, pull = integer(need(issue, "number")), issue.get("pull_request")
+    key = parent_key(scope, number)
     merged = isinstance(pull, dict) and pull.get("merged_at") is not None
     return {
         "id": integer(need(issue, "id")),
         "scope": scope,
         "repo": repo,
         "number": number,
-        "parent_key": parent_key(scope, number),
+        "parent_key": key,
         "is_pull_request": pull is not None,
         "state": "merged" if merged else text(need(issue, "state")),
         "state_reason": maybe(text, issue.get("state_reason")),
         "title": text(need(issue, "title")),
         **_who(issue),
-        "labels": _names(issue.get("labels"), "name"),
-        "assignees": _assignees(issue),
         "milestone": maybe(text, _inner(issue, "milestone").get("title")),
         "is_locked": flag(issue.get("locked")),
         "comment_count": integer(need(issue, "comments")),
@@ -76,6 +74,8 @@ def issue_row(issue: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
         "closed_at": maybe(instant, issue.get("closed_at")),
         "closed_by": _login(issue, "closed_by"),
         **_when(issue, seen_at),
+        "labels": _labels(issue, key),
+        "assignees": _people(_assigned(issue), key),
     }
 
 
@@ -91,13 +91,13 @@ def opener_row(issue: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
 
 def pull_request_row(pull: Json, scope: str, repo: str, seen_at: DateTime, reviews_read: bool) -> Row:
     number, head, base = integer(need(pull, "number")), _inner(pull, "head"), _inner(pull, "base")
-    updated_at = instant(need(pull, "updated_at"))
+    updated_at, key = instant(need(pull, "updated_at")), parent_key(scope, number)
     return {
         "id": integer(need(pull, "id")),
         "scope": scope,
         "repo": repo,
         "number": number,
-        "parent_key": parent_key(scope, number),
+        "parent_key": key,
         "state": "merged" if pull.get("merged_at") else text(need(pull, "state")),
         "is_draft": flag(pull.get("draft")),
         "title": text(need(pull, "title")),
@@ -107,16 +107,16 @@ def pull_request_row(pull: Json, scope: str, repo: str, seen_at: DateTime, revie
         "base_ref": maybe(text, base.get("ref")),
         "base_sha": maybe(text, base.get("sha")),
         "merge_commit_sha": maybe(text, pull.get("merge_commit_sha")),
-        "requested_reviewers": _names(pull.get("requested_reviewers"), "login"),
-        "requested_teams": _names(pull.get("requested_teams"), "slug"),
-        "labels": _names(pull.get("labels"), "name"),
-        "assignees": _assignees(pull),
         "url": maybe(text, pull.get("html_url")),
         "reviews_read_for": updated_at if reviews_read else None,
         "closed_at": maybe(instant, pull.get("closed_at")),
         "merged_at": maybe(instant, pull.get("merged_at")),
         "merged_by": _login(pull, "merged_by"),  # no list tells
         **_when(pull, seen_at),
+        "labels": _labels(pull, key),
+        "assignees": _people(_assigned(pull), key),
+        "requested_reviewers": _people(pull.get("requested_reviewers"), key),
+        "requested_teams": [{"slug": slug, "parent_key": key} for slug in _named(pull.get("requested_teams"), "slug")],
     }
 
 
@@ -219,14 +219,15 @@ def issue_version(issue: Json) -> str:
     """Changes with anything that an issue's row shows, also within one second."""
     plain = ("title", "state", "state_reason", "comments", "locked")
     shown = [_body(issue), *(issue.get(name) for name in plain), _inner(issue, "milestone").get("title")]
-    return version(instant(need(issue, "updated_at")), *shown, _names(issue.get("labels"), "name"), _assignees(issue))
+    shown += [list(_named(issue.get("labels"), "name")), list(_named(_assigned(issue), "login"))]
+    return version(instant(need(issue, "updated_at")), *shown)
 
 
 def pull_version(pull: Json) -> str:
     shown = [pull.get(name) for name in ("title", "state", "merged_at", "draft")]
-    shown += [_inner(pull, "head").get("sha"), _inner(pull, "base").get("ref"), _assignees(pull)]
+    shown += [_inner(pull, "head").get("sha"), _inner(pull, "base").get("ref"), list(_named(_assigned(pull), "login"))]
     names = {"labels": "name", "requested_reviewers": "login", "requested_teams": "slug"}
-    shown += [_names(pull.get(field), name) for field, name in names.items()]
+    shown += [list(_named(pull.get(field), name)) for field, name in names.items()]
     return fingerprint(str(instant(need(pull, "updated_at"))), *shown)
 
 
@@ -274,18 +275,29 @@ def _login(record: Json, field: str) -> str | None:
     return maybe(text, _inner(record, field).get("login"))
 
 
-def _assignees(record: Json) -> str:
+def _assigned(record: Json) -> object:
     """Old answers tell one, where the others are not told."""
     told = record.get("assignees")
-    return _names([_inner(record, "assignee")] if told is None else told, "login")
+    return [_inner(record, "assignee")] if told is None else told
 
 
-def _names(values: object, field: str) -> str:
-    """Names of a list of objects (or plain names, as labels may be), as JSON text. What has no name is left out."""
-    if values is not None and not isinstance(values, list):
+def _labels(record: Json, key: str) -> list[Row]:
+    return [{"name": name, "parent_key": key} for name in _named(record.get("labels"), "name")]
+
+
+def _people(told: object, key: str) -> list[Row]:
+    return [
+        {"login": login, "user_id": maybe(integer, person.get("id")), "parent_key": key}
+        for login, person in _named(told, "login").items()
+    ]
+
+
+def _named(told: object, field: str) -> dict[str, Json]:
+    """The objects of a list (or plain names, as labels may be) by their name, each once. What has none is left out."""
+    if told is not None and not isinstance(told, list):
         raise Unreadable(f"a list of {field}s is not a list")
-    named = (value.get(field) if isinstance(value, dict) else value for value in values or [])
-    return json_text([text(name) for name in named if name is not None])
+    records = (each if isinstance(each, dict) else {field: each} for each in told or [])
+    return {text(each[field]): each for each in records if each.get(field) is not None}
 
 
 def _number_of(record: Json, field: str) -> int:

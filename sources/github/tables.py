@@ -1,7 +1,8 @@
 """What is kept of GitHub: the landed tables.
 
-Comment tables keep every version. Identity of a place in a diff is what never changes (`original_*`); where it stands
-now is re-anchored by every push without moving `updated_at`, so it has a table of its own that is always overwritten.
+What an issue or pull request is given (labels, people, teams) are its children: sets, replaced with it. Comment tables
+keep every version. Identity of a place in a diff is what never changes (`original_*`); where it stands now is
+re-anchored by every push without moving `updated_at`, so it has a table of its own that is always overwritten.
 """
 
 from sources.core.surfaces import Fills
@@ -20,6 +21,8 @@ _SAID = {
 }
 _WHO = {"author": TEXT, "author_id": COUNT, "author_type": TEXT, "author_association": TEXT, "app": TEXT}
 _WHEN = {"created_at": INSTANT, "updated_at": INSTANT, "seen_at": INSTANT}
+_LABELS = Table("labels", (), {"name": TEXT, "parent_key": TEXT})
+_PEOPLE = Table("people", (), {"login": TEXT, "user_id": COUNT, "parent_key": TEXT})
 
 REPOSITORIES = Table("repositories", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "url": TEXT, "is_private": FLAG, "is_archived": FLAG,
@@ -27,18 +30,21 @@ REPOSITORIES = Table("repositories", ("id",), {
 }, shown=("repo",))  # fmt: skip
 ISSUES = Table("issues", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "is_pull_request": FLAG,
-    "state": TEXT, "state_reason": TEXT, "title": TEXT, **_WHO, "labels": TEXT, "assignees": TEXT, "milestone": TEXT,
+    "state": TEXT, "state_reason": TEXT, "title": TEXT, **_WHO, "milestone": TEXT,
     "is_locked": FLAG, "comment_count": COUNT, "opener_version": TEXT, "url": TEXT, "closed_at": INSTANT,
     "closed_by": TEXT, **_WHEN,
-})  # fmt: skip
+}, children={"labels": _LABELS, "assignees": _PEOPLE})  # fmt: skip
 OPENERS = Table("openers", ("id", "version"), {
     **_SAID, "kind": TEXT, "title": TEXT, "body": TEXT, **_WHO, "url": TEXT, **_WHEN,
 }, keeps="versions")  # fmt: skip
 PULL_REQUESTS = Table("pull_requests", ("id",), {
     "id": COUNT, "scope": TEXT, "repo": TEXT, "number": COUNT, "parent_key": TEXT, "state": TEXT, "is_draft": FLAG,
     "title": TEXT, "author": TEXT, "head_ref": TEXT, "head_sha": TEXT, "base_ref": TEXT, "base_sha": TEXT,
-    "merge_commit_sha": TEXT, "requested_reviewers": TEXT, "requested_teams": TEXT, "labels": TEXT, "assignees": TEXT,
-    "url": TEXT, "reviews_read_for": INSTANT, "closed_at": INSTANT, "merged_at": INSTANT, "merged_by": TEXT, **_WHEN,
+    "merge_commit_sha": TEXT, "url": TEXT, "reviews_read_for": INSTANT, "closed_at": INSTANT, "merged_at": INSTANT,
+    "merged_by": TEXT, **_WHEN,
+}, children={
+    "labels": _LABELS, "assignees": _PEOPLE, "requested_reviewers": _PEOPLE,
+    "requested_teams": Table("requested_teams", (), {"slug": TEXT, "parent_key": TEXT}),
 })  # fmt: skip
 ISSUE_COMMENTS = Table("issue_comments", ("id", "version"), {
     **_SAID, "body": TEXT, **_WHO, "url": TEXT, **_WHEN,
