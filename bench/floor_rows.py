@@ -1,4 +1,4 @@
-"""The floor's rows: the same tables, columns and keys as sources/github/rows.py, by the shortest way that works.
+"""The floor's rows: the same tables, columns and keys as sources/github/rows, by the shortest way that works.
 
 Written again on purpose: with our own row functions the floor would carry the cost of reading strictly, which is one of
 the things that it is there to show. `bench.same` holds both sides' rows against each other.
