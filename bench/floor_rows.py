@@ -1,4 +1,4 @@
-"""The floor's rows: the same tables, columns and keys as sources/github/rows.py, by the shortest way that works.
+"""The floor's rows: the same tables, columns and keys as sources/github/rows, by the shortest way that works.
 
 Written again on purpose: with our own row functions the floor would carry the cost of reading strictly, which is one of
 the things that it is there to show. `bench.same` holds both sides' rows against each other.
@@ -31,14 +31,14 @@ _WHEN = "created_at updated_at seen_at"
 SCHEMAS = {
     "repositories": _schema("scope repo url", "id", "is_private is_archived", "created_at seen_at"),
     "issues": _schema(
-        "scope repo parent_key state state_reason title author author_type author_association app labels assignees"
+        "scope repo parent_key state state_reason title author author_type author_association app"
         " milestone opener_version url closed_by", "id number author_id comment_count", "is_pull_request is_locked",
         f"closed_at {_WHEN}",
     ),
     "openers": _schema(f"{_SAID} app kind title url", "id number author_id", "", _WHEN),
     "pull_requests": _schema(
         "scope repo parent_key state title author head_ref head_sha base_ref base_sha merge_commit_sha"
-        " requested_reviewers requested_teams labels assignees url merged_by", "id number", "is_draft",
+        " url merged_by", "id number", "is_draft",
         f"reviews_read_for closed_at merged_at {_WHEN}",
     ),
     "issue_comments": _schema(f"{_SAID} app url", "id number author_id", "", _WHEN),
@@ -51,11 +51,18 @@ SCHEMAS = {
     ),
     "reviews": _schema(f"{_SAID} app state commit_id url", "id number author_id", "", _WHEN),
     "latest_versions": _schema("kind version parent_key", "id"),
+    **dict.fromkeys(("issues__labels", "pull_requests__labels"), _schema("name parent_key")),
+    **dict.fromkeys(
+        ("issues__assignees", "pull_requests__assignees", "pull_requests__requested_reviewers"),
+        _schema("login parent_key", "user_id"),
+    ),
+    "pull_requests__requested_teams": _schema("slug parent_key"),
 }  # fmt: skip
 _VERSIONS = ("id", "version")
 KEYS: dict[str, tuple[str, ...]] = dict.fromkeys(SCHEMAS, ("id",)) | {
     "openers": _VERSIONS, "issue_comments": _VERSIONS, "review_comments": _VERSIONS, "reviews": _VERSIONS,
     "latest_versions": ("kind", "id"),
+    **dict.fromkeys([name for name in SCHEMAS if "__" in name], ("parent_key",)),
 }  # fmt: skip
 
 
@@ -83,12 +90,12 @@ def issue(tables: Tables, origin: Origin, issue: Json) -> None:
         "id": issue["id"], "scope": origin.scope, "repo": origin.repo, "number": issue["number"],
         "parent_key": said["parent_key"], "is_pull_request": pull is not None,
         "state": "merged" if pull and pull["merged_at"] else issue["state"], "state_reason": issue["state_reason"],
-        "title": issue["title"], "labels": _names(issue["labels"], "name"),
-        "assignees": _names(issue["assignees"], "login"), "milestone": milestone.get("title"),
+        "title": issue["title"], "milestone": milestone.get("title"),
         "is_locked": issue["locked"], "comment_count": issue["comments"], "opener_version": version,
         "url": issue["html_url"], "closed_at": _instant(issue["closed_at"]),
         "closed_by": (issue.get("closed_by") or {}).get("login"), **who, **when,
     })  # fmt: skip
+    _given(tables, "issues", said["parent_key"], issue)
     tables["openers"].append({**said, "kind": kind, "title": issue["title"], "url": issue["html_url"], **who, **when})
 
 
@@ -101,12 +108,16 @@ def pull_request(tables: Tables, origin: Origin, pull: Json) -> None:
         "is_draft": pull["draft"], "title": pull["title"], "author": _who(pull)["author"],
         "head_ref": head["ref"], "head_sha": head["sha"], "base_ref": base["ref"], "base_sha": base["sha"],
         "merge_commit_sha": pull.get("merge_commit_sha"),
-        "requested_reviewers": _names(pull["requested_reviewers"], "login"),
-        "requested_teams": _names(pull["requested_teams"], "slug"), "labels": _names(pull["labels"], "name"),
-        "assignees": _names(pull["assignees"], "login"), "url": pull["html_url"],
+        "url": pull["html_url"],
         "reviews_read_for": _instant(pull["updated_at"]), "closed_at": _instant(pull["closed_at"]),
         "merged_at": _instant(pull["merged_at"]), "merged_by": None, **_when(pull, origin),  # no list tells who
     })  # fmt: skip
+    key = f"github:{origin.scope}:{pull['number']}"
+    _given(tables, "pull_requests", key, pull)
+    tables["pull_requests__requested_reviewers"] += _people(pull["requested_reviewers"], key)
+    tables["pull_requests__requested_teams"] += [
+        {"slug": team["slug"], "parent_key": key} for team in pull["requested_teams"]
+    ]
 
 
 def issue_comment(tables: Tables, origin: Origin, comment: Json) -> None:
@@ -181,5 +192,10 @@ def _fingerprint(*said: str) -> str:
     return blake2b(orjson.dumps(said), digest_size=5).hexdigest()
 
 
-def _names(values: list[Json], field: str) -> str:
-    return orjson.dumps([value[field] for value in values]).decode()
+def _given(tables: Tables, parent: str, key: str, record: Json) -> None:
+    tables[f"{parent}__labels"] += [{"name": label["name"], "parent_key": key} for label in record["labels"]]
+    tables[f"{parent}__assignees"] += _people(record["assignees"], key)
+
+
+def _people(people: list[Json], key: str) -> list[Json]:
+    return [{"login": person["login"], "user_id": person["id"], "parent_key": key} for person in people]

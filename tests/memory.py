@@ -22,6 +22,13 @@ from sources.github.source import Github, GithubConfig
 Said = tuple[str, str, DateTime | None, str]  # kind, place or id, updated_at where there is one, words
 
 
+CHILDREN = {  # and the column that tells them apart
+    "issues__labels": "name", "issues__assignees": "login", "pull_requests__labels": "name",
+    "pull_requests__assignees": "login", "pull_requests__requested_reviewers": "login",
+    "pull_requests__requested_teams": "slug",
+}  # fmt: skip
+
+
 class Killed(Exception):
     """The process ended here; what was landed before stays."""
 
@@ -156,3 +163,14 @@ def judge(world: GitHubWorld, rows: Callable[[str], list[dict[str, Any]]]) -> No
         row["event_key"] for table in ("openers", "issue_comments", "review_comments", "reviews") for row in rows(table)
     ]
     assert len(keys) == len(set(keys)), "two versions share an event_key"
+
+
+def judge_children(world: GitHubWorld, rows: Callable[[str], list[dict[str, Any]]]) -> None:
+    """What issues and pull requests are given (labels, people, teams): each once, and nothing that was taken away."""
+    truth = world.truth()
+    for table, column in CHILDREN.items():
+        parent, _, part = table.partition("__")
+        facts = [*truth.pull_requests.values(), *(truth.issues.values() if parent == "issues" else ())]
+        true = {f"github:{fact['repo_id']}:{fact['number']}": fact[part] for fact in facts}
+        held = sorted((row["parent_key"], row[column]) for row in rows(table) if row["parent_key"] in true)
+        assert held == sorted((key, name) for key, names in true.items() for name in names), table

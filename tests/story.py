@@ -27,8 +27,9 @@ from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.serve import serving
 from pipelines.demo.server.web import Call
+from pipelines.warehouse.data_dir import as_dicts
 from tests.in_memory import INSTEAD_OF, InMemory, InMemoryPipeline, opened
-from tests.memory import ever_said, exists
+from tests.memory import ever_said, exists, judge_children
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 REPO = "lantern/lantern"
@@ -207,6 +208,11 @@ def news(world: GitHubWorld, repo: Repo) -> None:
     repo.review(pulls[1], "odile", "APPROVED", "Ship it.")
     repo.review_comment(pulls[1], "odile", "src/pages.py", "This line.", 12)
     repo.edit_issue(pulls[2], title="A better title")
+    for number in (issues[0], pulls[3]):
+        there = repo.issues.rows[next(id_ for id_, issue in repo.issues.rows.items() if issue.number == number)]
+        repo.unlabel(number, *there.labels[:1])
+        repo.unassign(number, *(user.login for user in there.assignees))
+        repo.label(number, "answered")
     world.advance(5)
     repo.push(pulls[3])
     repo.merge(pulls[4], "maya")
@@ -233,6 +239,7 @@ def judge(published: Path, world: GitHubWorld) -> None:
     with opened(published) as db:
         states = set(db.execute("SELECT scope, number, state, head_sha FROM github.issues LEFT JOIN github.pull_requests"
                                 " USING (scope, number, state)").fetchall())  # fmt: skip
+        judge_children(world, lambda table: list(as_dicts(db.execute(f"FROM github.{table}"))))
     truth = world.truth()
     for fact in [*truth.issues.values(), *truth.pull_requests.values()]:
         state = "merged" if fact.get("merged_at") else fact["state"]

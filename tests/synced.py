@@ -83,6 +83,7 @@ class GitHubDesk(Desk):
     def judge(self) -> None:
         """The landed tables and the events made of them against the world."""
         memory.judge(self.world, lambda table: self.rows(f"github.{table}"))
+        memory.judge_children(self.world, lambda table: self.rows(f"github.{table}"))
         events = self.sql(
             "SELECT kind, id, scope, parent_number, title, body FROM feedback.events WHERE is_latest AND NOT is_deleted"
         )

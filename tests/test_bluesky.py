@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pendulum
 import pytest
@@ -14,6 +15,7 @@ from pipelines.demo.bluesky.state import Card, Image
 from pipelines.demo.bluesky.world import BlueskyWorld
 from pipelines.demo.server.web import Response, html_page
 from pipelines.sync.reset import Unknown, forget
+from sources.bluesky.rows import _links as all_links
 from sources.bluesky.source import BlueskyConfig
 from sources.core.config import ConfigError
 from tests.asked import Reader
@@ -82,6 +84,21 @@ def test_everything_that_a_post_says_is_kept(desk: BlueskyDesk, world: BlueskyWo
         "SELECT opener, comment_count, waiting_on FROM feedback.threads WHERE thread_id = ?", f"bluesky:{first.uri}"
     )
     assert thread == [(MAYA, 3, None)]
+
+
+@pytest.mark.on_disk
+def test_what_is_understood_only_later_is_added_once(desk: BlueskyDesk, world: BlueskyWorld) -> None:
+    """A version of Earshot that knows an embed more, and `--full`: what was held stays, what is new comes beside it."""
+    post = world.post(
+        MAYA, "See https://a.example/new and https://b.example/old", card=Card("https://c.example/", "C", "")
+    )
+    tick(world)
+    with patch("sources.bluesky.rows._links", lambda said: list(all_links(said))[1:]):
+        desk.run()
+    held = "SELECT url FROM bluesky.post_links WHERE uri = ? ORDER BY url"
+    assert desk.sql(held, post.uri) == [("https://b.example/old",), ("https://c.example/",)]
+    desk.run(full=True)
+    assert desk.sql(held, post.uri) == [("https://a.example/new",), ("https://b.example/old",), ("https://c.example/",)]
 
 
 @pytest.mark.on_disk

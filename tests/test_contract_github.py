@@ -199,7 +199,8 @@ def test_a_pull_request_by_its_number(api_url: str, vcr: Any) -> None:
     assert reading.problems == [] and reading.quarantined == {}
     assert all(r.headers["accept"] and r.headers["x-github-api-version"] == "2022-11-28" for r in sent)
     (pull,) = memory.rows("pull_requests")
-    assert (pull["requested_reviewers"], pull["requested_teams"]) == ('["maya"]', '["cache-core"]')
+    assert [person["login"] for person in pull["requested_reviewers"]] == ["maya"]
+    assert [team["slug"] for team in pull["requested_teams"]] == ["cache-core"]
     assert memory.rows("review_comments") and memory.rows("reviews")
 
 

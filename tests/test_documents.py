@@ -17,7 +17,7 @@ from pipelines.search.query import Hit, search
 from pipelines.state.ledger import Ledger
 from tests.small_gitlab import gitlab, project, world
 from tests.synced import GitLabDesk
-from tests.test_models import NOW, TABLES, comment, empty, issue, put
+from tests.test_models import NOW, TABLES, child, comment, empty, issue, put
 
 __all__ = ["empty", "gitlab", "project", "world"]
 
@@ -48,7 +48,9 @@ def opener(connection: duckdb.DuckDBPyConnection, number: int, body: str) -> Non
 
 def test_a_document_is_description_labels_and_what_was_said_in_order(empty: duckdb.DuckDBPyConnection) -> None:
     """Threads by when they began, each in a piece; who, when, and where in the diff."""
-    issue(empty, 1, labels='["bug", "cache"]')
+    issue(empty, 1)
+    for name in ("cache", "bug"):
+        child(empty, 1, "issues__labels", name=name)
     opener(empty, 1, "It **breaks**.\r\n\r\nOften.")
     comment(empty, 1, 1, "second", created_at=NOW.add(hours=2))
     comment(empty, 2, 1, "first", created_at=NOW.add(hours=1))

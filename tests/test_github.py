@@ -306,6 +306,35 @@ def test_closing_a_pull_request_keeps_its_words_and_ends_their_actionability(
     assert read.one("SELECT state FROM github.pull_requests") == "merged"
 
 
+@pytest.mark.parametrize("how", ["in memory", pytest.param("on disk", marks=pytest.mark.on_disk)])
+def test_what_is_taken_away_is_gone(read: Desk, repo: Repo, world: GitHubWorld, how: str) -> None:
+    """Labels, people and teams are what the last answer says: fewer, or none at all. Read again they stay what they are."""
+    for number in (1, 2):
+        repo.label(number, "bug", "cache")
+        repo.assign(number, "maya", "odile")
+    repo.request_review(2, "maya", "odile", teams=("docs",))
+    read.run()
+    read.judge()
+    world.advance(seconds=60)
+    for number in (1, 2):
+        repo.unlabel(number, "bug")
+        repo.unassign(number, "maya")
+    repo.review(2, "maya", "APPROVED", "Good.")
+    read.run()
+    read.judge()
+    assert read.sql("SELECT labels, assignees, reviewers, requested_teams FROM feedback.parents ORDER BY number") == [
+        (["cache"], ["odile"], [], []), (["cache"], ["odile"], ["maya", "odile", "tomasz-w"], ["docs"]),
+    ]  # fmt: skip
+    world.advance(seconds=60)
+    repo.unlabel(1, "cache")
+    repo.unassign(1, "odile")
+    for _ in range(2):
+        read.run(full=True)
+        read.judge()
+    assert read.one("SELECT count(*) FROM github.issues__labels WHERE parent_key LIKE '%:1'") == 0
+    assert read.sql("SELECT labels, assignees FROM feedback.parents WHERE number = 1") == [([], [])]
+
+
 def test_full_reads_everything_again_and_changes_nothing(read: Desk) -> None:
     """Tables are merged; what was seen first stays seen first."""
     before = read.sql("SELECT * FROM feedback.events ORDER BY event_key")

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from pipelines.models import build
-from tests.test_models import NOW, TABLES, comment, empty, issue, put
+from tests.test_models import NOW, TABLES, child, comment, empty, issue, put
 from tests.test_reader_models import parents
 
 __all__ = ["empty"]  # the fixture
@@ -21,8 +21,7 @@ WRITERS = {
 def pull(connection: Connection, number: int, **more: Any) -> None:
     values = {
         "id": number, "scope": "7", "repo": "a/b", "number": number, "parent_key": f"github:7:{number}", "state": "open",
-        "is_draft": False, "title": "T", "author": "maya", "requested_reviewers": "[]", "requested_teams": "[]",
-        "created_at": NOW, "updated_at": NOW, "seen_at": NOW,
+        "is_draft": False, "title": "T", "author": "maya", "created_at": NOW, "updated_at": NOW, "seen_at": NOW,
     }  # fmt: skip
     put(connection, "pull_requests", **{**values, **more})
 
@@ -65,7 +64,10 @@ def test_teams_that_are_asked_stand_beside_the_people(empty: Connection) -> None
     """A place without any, and one of another service, has an empty list."""
     issue(empty, 1, is_pull_request=True)
     issue(empty, 2)
-    pull(empty, 1, requested_reviewers='["benji"]', requested_teams='["cache", "docs"]')
+    pull(empty, 1)
+    child(empty, 1, "pull_requests__requested_reviewers", login="benji")
+    for slug in ("docs", "cache"):
+        child(empty, 1, "pull_requests__requested_teams", slug=slug)
     build.build(empty, TABLES, anew=False)
     assert parents(empty, "reviewers, requested_teams") == [([], []), (["benji"], ["cache", "docs"])]
 

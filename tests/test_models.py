@@ -40,6 +40,13 @@ def issue(connection: duckdb.DuckDBPyConnection, number: int, **more: Any) -> No
     put(connection, "issues", **{**values, **more})
 
 
+def child(connection: duckdb.DuckDBPyConnection, number: int, table: str, **values: Any) -> None:
+    """A label, an assignee, a reviewer of an issue or a pull request."""
+    columns, marks = ", ".join(values), ", ".join("?" * len(values))
+    sql = f"INSERT INTO github.{table} (parent_key, {columns}) VALUES (?, {marks})"
+    connection.execute(sql, [f"github:7:{number}", *values.values()])
+
+
 def comment(connection: duckdb.DuckDBPyConnection, id_: int, number: int, body: str, **more: Any) -> None:
     version = more.pop("version", f"v-{body}")
     values = {

@@ -9,7 +9,7 @@ from pipelines.models import build
 from pipelines.state.mirror import mirror_cursors, prepare
 from sources.core.http.client import RequestCounts
 from sources.core.reading import Reading
-from tests.test_models import NOW, TABLES, empty, issue, put
+from tests.test_models import NOW, TABLES, child, empty, issue, put
 
 __all__ = ["empty"]  # the fixture
 
@@ -37,15 +37,18 @@ def merge_request(connection: Connection, number: int, **more: Any) -> None:
 
 def test_both_forges_speak_one_language(empty: Connection) -> None:
     """`opened` is `open`; locked stays what it is; lists are lists, empty ones too."""
-    issue(empty, 1, labels='["bug", "a, b"]', assignees='["maya"]', milestone="1.0")
-    issue(empty, 2, state="closed", labels="[]", assignees="[]")
+    issue(empty, 1, milestone="1.0")
+    for name in ("bug", "a, b"):
+        child(empty, 1, "issues__labels", name=name)
+    child(empty, 1, "issues__assignees", login="maya")
+    issue(empty, 2, state="closed")
     merge_request(empty, 3, state="locked", is_draft=True, source_branch="s", target_branch="t", merge_user="noor")
     gitlab(empty, "merge_requests__labels", name="z", parent_key="gitlab:9:!3")
     gitlab(empty, "merge_requests__labels", name="a", parent_key="gitlab:9:!3")
     gitlab(empty, "merge_requests__reviewers", username="freja", parent_key="gitlab:9:!3")
     build.build(empty, TABLES, anew=False)
     assert parents(empty, "kind, state, labels, assignees, reviewers, source_branch, merged_by, is_draft") == [
-        ("issue", "open", ["bug", "a, b"], ["maya"], [], None, None, False),
+        ("issue", "open", ["a, b", "bug"], ["maya"], [], None, None, False),
         ("issue", "closed", [], [], [], None, None, False),
         ("merge_request", "locked", ["a", "z"], [], ["freja"], "s", "noor", True),
     ]
@@ -53,9 +56,10 @@ def test_both_forges_speak_one_language(empty: Connection) -> None:
 
 def test_reviewers_are_those_asked_and_those_who_did(empty: Connection) -> None:
     """GitHub forgets whom it asked once they answer; the author's own answers make no reviewer."""
-    issue(empty, 1, is_pull_request=True, author="maya", labels="[]", assignees="[]")
+    issue(empty, 1, is_pull_request=True, author="maya")
     put(empty, "pull_requests", id=1, scope="7", number=1, parent_key="github:7:1", state="open", is_draft=False,
-        requested_reviewers='["benji"]', head_ref="topic", base_ref="main", created_at=NOW, updated_at=NOW)  # fmt: skip
+        head_ref="topic", base_ref="main", created_at=NOW, updated_at=NOW)  # fmt: skip
+    child(empty, 1, "pull_requests__requested_reviewers", login="benji")
     for id_, author in enumerate(("odile", "maya", "odile")):
         put(empty, "reviews", id=id_, version="v", event_key=f"r{id_}", scope="7", number=1, parent_key="github:7:1", state="APPROVED",
             body="", author=author, created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip

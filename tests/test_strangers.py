@@ -81,6 +81,11 @@ class Stranger:
         self.world.advance(seconds=600)
 
 
+def judge_github(stranger: Stranger) -> None:
+    memory.judge(stranger.world, stranger.rows)
+    memory.judge_children(stranger.world, stranger.rows)
+
+
 def judge_gitlab(stranger: Stranger) -> None:
     desk = GitLabDesk(None, stranger.world, stranger.app, None, ())  # type: ignore[arg-type]
     desk.rows = lambda table: stranger.rows(table.removeprefix("gitlab."))  # type: ignore[method-assign]
@@ -105,8 +110,14 @@ def judge_bluesky(stranger: Stranger) -> None:
 
 def stir_github(world: GitHubWorld) -> None:
     repo = next(iter(world.repos.values()))
-    issue = repo.open_issue("pete-q", "Does it cache POST?", "Asking for a friend.")
-    pull = repo.open_pull("benji", "Cache nothing that is POSTed", "Closes it.")
+    for earlier in [issue.number for issue in repo.issues.rows.values()]:
+        repo.unlabel(earlier, "bug")
+        repo.unassign(earlier, "maya")
+    issue = repo.open_issue("pete-q", "Does it cache POST?", "Asking for a friend.", labels=("question", "bug"))
+    pull = repo.open_pull("benji", "Cache nothing that is POSTed", "Closes it.", labels=("bug",))
+    for number in (issue, pull):
+        repo.assign(number, "maya")
+    repo.request_review(pull, "tomasz-w", "maya", teams=("cache",))
     world.advance(seconds=60)
     comment = repo.comment(issue, "maya", "It does not.")
     review = repo.review(pull, "tomasz-w", "CHANGES_REQUESTED", "One thing.")
@@ -137,7 +148,7 @@ def stir_bluesky(world: BlueskyWorld) -> None:
 
 
 JUDGES: dict[str, Callable[[Stranger], None]] = {
-    "github": lambda stranger: memory.judge(stranger.world, stranger.rows),
+    "github": judge_github,
     "gitlab": judge_gitlab,
     "bluesky": judge_bluesky,
 }

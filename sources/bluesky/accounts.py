@@ -17,9 +17,20 @@ from sources.bluesky.rows import identity, item_rows
 from sources.core.config import ConfigError
 from sources.core.http.client import Failure
 from sources.core.reading import Batch, Reading, side_by_side
-from sources.core.values import Json, Row, Unreadable, instant, maybe
+from sources.core.values import FLAG, INSTANT, TEXT, Json, Row, Table, Unreadable, instant, maybe
 
-__all__ = ["AT_ONCE", "MOST_LISTED", "XRPC", "Account", "names_in", "profiles", "resolve", "shaped", "why_away"]
+__all__ = [
+    "ACTORS",
+    "AT_ONCE",
+    "MOST_LISTED",
+    "XRPC",
+    "Account",
+    "names_in",
+    "profiles",
+    "resolve",
+    "shaped",
+    "why_away",
+]
 
 log = logging.getLogger("earshot.bluesky")
 
@@ -32,6 +43,21 @@ GONE = {
     "AccountDeactivated": "deactivated", "AccountTakedown": "taken down", "BlockedActor": "blocked",
     "BlockedByActor": "blocked",
 }  # fmt: skip
+
+ACTOR = {
+    "did": TEXT,
+    "scope": TEXT,
+    "handle": TEXT,
+    "display_name": TEXT,
+    "is_unlisted": FLAG,
+    "configured_as": TEXT,
+    "status": TEXT,
+    "handle_taken_by": TEXT,
+    "watermark": INSTANT,
+    "deep_swept_at": INSTANT,
+    "changed_at": INSTANT,
+}
+ACTORS = Table("actors", ("did",), ACTOR, shown=("handle", "is_unlisted"))
 
 
 @dataclass
@@ -66,10 +92,16 @@ class Account:
     def row(self, status: str, watermark: DateTime | None, now: DateTime) -> Row:
         who = {"handle": self.handle, "display_name": None, "is_unlisted": False, **self.told}
         return {
-            **who, "did": self.did, "scope": self.did, "configured_as": self.name, "status": status,
-            "handle_taken_by": self.taken_by, "watermark": watermark, "deep_swept_at": self.instant("compared"),
+            "did": self.did,
+            "scope": self.did,
+            **who,
+            "configured_as": self.name,
+            "status": status,
+            "handle_taken_by": self.taken_by,
+            "watermark": watermark,
+            "deep_swept_at": self.instant("compared"),
             "changed_at": now,
-        }  # fmt: skip
+        }
 
     def row_again(self, now: DateTime) -> Row:
         """As it was committed last."""

@@ -7,9 +7,9 @@ it was written (`other_embeds`) and named (`other_types`), so that nothing vanis
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sources.core.values import Json, Row, json_text, text
+from sources.core.values import COUNT, TEXT, Json, Row, json_text, text
 
-__all__ = ["Held", "inner", "listed", "read", "words"]
+__all__ = ["MEDIUM", "OTHERS", "Held", "inner", "listed", "read", "words"]
 
 EMBED, FACET = "app.bsky.embed", "app.bsky.richtext.facet"
 UNTYPED = "untyped"
@@ -20,6 +20,8 @@ HOLDS: dict[str, tuple[str, type]] = {
     f"{EMBED}.record": ("record", dict),
 }  # fmt: skip
 PICTURE = f"{EMBED}.gallery#image"
+OTHERS = {"other_embeds": TEXT, "other_types": TEXT}
+MEDIUM = {"position": COUNT, "kind": TEXT, "alt": TEXT, "url": TEXT}
 
 
 @dataclass

@@ -16,10 +16,20 @@ from sources.bluesky.accounts import MOST_LISTED, XRPC, Account, profiles, shape
 from sources.bluesky.rows import feed_item, standing
 from sources.core.http.client import Failure
 from sources.core.reading import Batch, Reading, Unread, Walk
-from sources.core.values import Json, Row, json_record
+from sources.core.values import FLAG, INSTANT, TEXT, Json, Row, Table, json_record
 
-__all__ = ["LOOKED_AT", "SUSPECTS", "as_item", "gone", "rechecks", "retries", "shown"]
+__all__ = ["DELETIONS", "LOOKED_AT", "SUSPECTS", "as_item", "gone", "rechecks", "retries", "shown"]
 
+
+DELETION = {
+    "uri": TEXT,
+    "did": TEXT,
+    "parent_key": TEXT,
+    "is_deleted": FLAG,
+    "cause": TEXT,
+    "noticed_at": INSTANT,
+}
+DELETIONS = Table("deletions", ("uri",), DELETION)
 LOOKED_AT = 30  # days; older posts are compared by the deep sweep only
 
 # One row per account whose feed this run's sweep walked: what is held of its last weeks, and where its own records are
@@ -141,5 +151,11 @@ async def shown(reading: Reading, account: Account, uris: Iterable[str]) -> dict
 
 
 def gone(account: Account, held: dict[str, Any], cause: str, now: DateTime) -> Row:
-    return {"uri": held["uri"], "did": account.did, "parent_key": held["parent_key"], "is_deleted": True,
-            "cause": cause, "noticed_at": now}  # fmt: skip
+    return {
+        "uri": held["uri"],
+        "did": account.did,
+        "parent_key": held["parent_key"],
+        "is_deleted": True,
+        "cause": cause,
+        "noticed_at": now,
+    }

@@ -10,10 +10,15 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from pendulum import DateTime
 
-from sources.bluesky.embeds import inner, listed, read, words
+from sources.bluesky.embeds import MEDIUM, OTHERS, inner, listed, read, words
 from sources.core.values import (
+    COUNT,
+    FLAG,
+    INSTANT,
+    TEXT,
     Json,
     Row,
+    Table,
     Unreadable,
     event_key,
     fingerprint,
@@ -25,13 +30,70 @@ from sources.core.values import (
     text,
 )
 
-__all__ = ["POST", "REPOST", "UNLISTED", "feed_item", "identity", "item_rows", "normal", "said_at", "sight", "standing"]
+__all__ = [
+    "IMAGES",
+    "LINKS",
+    "MENTIONS",
+    "POST",
+    "POSTS",
+    "POST_STATES",
+    "REPOST",
+    "TAGS",
+    "UNLISTED",
+    "feed_item",
+    "identity",
+    "item_rows",
+    "normal",
+    "said_at",
+    "sight",
+    "standing",
+]
 
 POST, REPOST = "app.bsky.feed.post", "app.bsky.feed.repost"
 REPOSTED = "#reasonRepost"
 UNLISTED = "!no-unauthenticated"  # the author asks not to be shown to readers who are not signed in
 TRACKERS = ("utm_", "fbclid", "gclid", "mc_cid", "mc_eid", "igshid")
 Shaped = dict[str, list[Row]]
+
+ITEM = {"did": TEXT, "uri": TEXT, "cid": TEXT, "parent_key": TEXT}
+SHOWN = {"labels": TEXT, "is_unlisted": FLAG}
+VERSION = ("did", "uri", "cid")
+POSTS = Table(
+    "posts",
+    VERSION,
+    {
+        **ITEM,
+        "event_key": TEXT,
+        "scope": TEXT,
+        "handle": TEXT,
+        "kind": TEXT,
+        "post_uri": TEXT,
+        "author_did": TEXT,
+        "author": TEXT,
+        "text": TEXT,
+        "created_at": INSTANT,
+        "created_claim": TEXT,
+        "indexed_at": INSTANT,
+        "said_at": INSTANT,
+        "langs": TEXT,
+        "reply_parent_uri": TEXT,
+        "reply_root_uri": TEXT,
+        "quote_uri": TEXT,
+        "embed_type": TEXT,
+        "embed_uri": TEXT,
+        **OTHERS,
+        **SHOWN,
+        "seen_at": INSTANT,
+    },
+    keeps="versions",
+)
+POST_STATES = Table("post_states", ("did", "uri"), {**ITEM, **SHOWN, "indexed_at": INSTANT})
+
+LINK = {**ITEM, "url": TEXT, "said_url": TEXT, "domain": TEXT, "title": TEXT, "position": COUNT}
+LINKS = Table("post_links", (*VERSION, "url"), LINK, keeps="versions")
+IMAGES = Table("post_images", (*VERSION, "position"), {**ITEM, **MEDIUM}, keeps="versions")
+TAGS = Table("post_tags", (*VERSION, "tag"), {**ITEM, "tag": TEXT}, keeps="versions")
+MENTIONS = Table("post_mentions", (*VERSION, "mentioned_did"), {**ITEM, "mentioned_did": TEXT}, keeps="versions")
 
 
 def feed_item(item: Json) -> Json:

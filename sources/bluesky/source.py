@@ -104,11 +104,6 @@ class Bluesky:
     def resources(self) -> tuple[str, ...]:
         return ("posts",)
 
-    def declared(self, extraction: object) -> object:
-        from sources.bluesky.pipes import declared
-
-        return declared(self, extraction)
-
     async def found(self, reading: Reading) -> list[Account]:
         """The accounts to be polled. Who was found before in this reading goes on from what it has landed since."""
         if self._found_for is reading:

@@ -1,7 +1,7 @@
 """What a service must bring to be read by a run; pipelines/ knows nothing else of it."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from sources.core.reading import Batch, Reading, Walk, side_by_side
 from sources.core.surfaces import Fills
@@ -14,7 +14,7 @@ AT_ONCE = 20
 
 
 class Source(Protocol):
-    """What a service must bring; pipelines/ knows nothing else of it."""
+    """What a service must bring; and in `sources/<name>/pipes.py`, `declared`, the same as a dlt source."""
 
     name: str
     tables: tuple[Table, ...]
@@ -32,9 +32,6 @@ class Source(Protocol):
         """So many things by themselves, side by side."""
 
     def scopes(self) -> list[str]: ...
-
-    def declared(self, extraction: Any) -> Any:
-        """The dlt source."""
 
     def readings(self, reading: Reading) -> Iterable[Callable[[], Awaitable[list[Walk]]]]:
         """All lists, place by place: who asks for one finds the place first."""

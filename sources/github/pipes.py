@@ -7,7 +7,8 @@ one resource fills:
     pull_requests    pull_requests, reviews, latest_versions         issue_comments   issue_comments, latest_versions
     review_comments  review_comments, review_comment_anchors, latest_versions
 
-Comment tables keep every version (`id`, `version`). What could not be read lies in `quarantine`, raw.
+Issues and pull requests have child tables for what they are given (`issues__labels`, …). Comment tables keep every
+version (`id`, `version`). What could not be read lies in `quarantine`, raw.
 """
 
 from typing import Any

@@ -20,7 +20,7 @@ from sources.core.http.client import Failure, TooLarge
 from sources.core.paging import Ask, Identified, Page, Window, walk
 from sources.core.scope import PER_PAGE, Scope
 from sources.core.values import Json, Row, Unreadable, fingerprint, flag, integer, text
-from sources.github.rows import review_row
+from sources.github.rows.reviews import review_row
 
 __all__ = ["Known", "Read", "load", "owed", "read_reviews"]
 

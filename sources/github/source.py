@@ -5,8 +5,9 @@ Cost    five conditional requests a repository when nothing happened, whatever i
 Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `since` (sources/core/cursor.py).
         pull_requests: no `since` exists; newest first, down to the last complete walk's newest less the overlap.
         reviews: no list of their own; read with their pull request whenever that changed (reviews.py).
-Tables  repositories (id), issues (id; pull requests are issues too), openers, issue_comments, review_comments, reviews
-        (id, version), review_comment_anchors (id), pull_requests (id), deletions (kind, id), thread_checks (parent_key)
+Tables  repositories (id), issues (id; pull requests are issues too; labels, assignees), openers, issue_comments,
+        review_comments, reviews (id, version), review_comment_anchors (id), pull_requests (id; labels, assignees,
+        requested_reviewers, requested_teams), deletions (kind, id), thread_checks (parent_key)
 """
 
 import re
@@ -108,11 +109,6 @@ class Github:
     @property
     def resources(self) -> tuple[str, ...]:
         return ("repositories", *self.surfaces)
-
-    def declared(self, extraction: object) -> object:
-        from sources.github.pipes import declared
-
-        return declared(self, extraction)
 
     def found(self, found: Found) -> list[Found]:
         """Its lists are read, unless a few of its pull requests are followed by themselves."""

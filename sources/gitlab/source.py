@@ -71,11 +71,6 @@ class Gitlab:
         """What hangs on merge requests and issues is due by what the warehouse holds of them (recheck.py)."""
         return ("projects", *self.surfaces)
 
-    def declared(self, extraction: object) -> object:
-        from sources.gitlab.pipes import declared
-
-        return declared(self, extraction)
-
     def found(self, found: Found) -> list[Found]:
         place, floor = found.place, self.config.floor
         self.places[place.scope] = place

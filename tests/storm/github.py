@@ -10,7 +10,6 @@ from pipelines.demo.github.api.app import GitHubApp
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.state import Issue
 from pipelines.demo.github.world import GitHubWorld
-from sources.core.values import json_text
 from sources.github.source import Github
 from tests import memory
 from tests.storm.github_places import everything, is_in, issues_of, pulls_of, state_of
@@ -21,6 +20,7 @@ __all__ = ["GitHubMob"]
 REPOS = ("lantern/lantern", "lantern/docs")
 PEOPLE = ("maya", "kofi", "odile", "haruki", "sanvi", "ci[bot]")
 PATHS = ("a.go", "b.go", "docs/c.md")
+GIVEN = ("labels", "assignees", "requested_reviewers", "requested_teams")
 STATES = ("APPROVED", "COMMENTED", "CHANGES_REQUESTED")
 MOST = {"issues": 14, "pulls": 9, "comments": 60, "notes": 40, "reviews": 50}  # a repository
 SAID = ({"updated_at": "yesterday"}, {"body": 7}, {"created_at": 3}, {"updated_at": None})
@@ -68,10 +68,9 @@ class GitHubMob:
                 about = f"{fact['repo_id']}#{fact['number']}"
                 found["github", kind, about] = Fact(f"{fact['title']}\n{fact['body']}", about)
                 state = "merged" if fact.get("merged_at") else fact["state"]
-                names = [fact.get(name) for name in ("assignees", "requested_reviewers", "requested_teams")]
-                told = [each if each is None else json_text(each) for each in names]
+                given = [fact.get(name, []) for name in GIVEN]
                 found["github", "state", about] = Fact(
-                    state_of(state, fact.get("head_sha"), fact["milestone"], told), about
+                    state_of(state, fact.get("head_sha"), fact["milestone"], given), about
                 )
         tables = {
             "issue_comment": truth.issue_comments, "review_comment": truth.review_comments, "review": truth.reviews,
@@ -96,15 +95,24 @@ class GitHubMob:
 
     def states(self, sql: Callable[[str], list[tuple[Any, ...]]]) -> dict[Key, Words]:
         rows = sql(
-            "SELECT i.scope, i.number, i.state, coalesce(p.state, i.state), coalesce(p.assignees, i.assignees), p.head_sha,"
-            " i.milestone, i.assignees, p.requested_reviewers, p.requested_teams FROM github.issues AS i"
+            "SELECT i.parent_key, i.scope, i.number, i.state, p.state, p.head_sha, i.milestone FROM github.issues AS i"
             " LEFT JOIN github.pull_requests AS p USING (parent_key)"
         )
-        return {
-            ("github", "state", f"{scope}#{n}"): state_of(state, sha, milestone, given)
-            if (state, given[0]) == (pull, assignees) else f"{state} {given[0]} but {pull} {assignees}"
-            for scope, n, state, pull, assignees, sha, milestone, *given in rows
-        }  # fmt: skip
+        given: dict[tuple[str, str], dict[str, list[str]]] = {}
+        for table, column in memory.CHILDREN.items():
+            for key, name in sql(f"SELECT parent_key, {column} FROM github.{table} ORDER BY _dlt_list_idx"):
+                kind, _, what = table.partition("__")
+                given.setdefault((kind, key), {}).setdefault(what, []).append(name)
+        found: dict[Key, Words] = {}
+        for key, scope, n, state, pull_state, sha, milestone in rows:
+            listed, named = given.get(("issues", key), {}), given.get(("pull_requests", key), {})
+            shown = (state, *(listed.get(name, []) for name in GIVEN[:2]))
+            by_pull = (pull_state, *(named.get(name, []) for name in GIVEN[:2]))
+            told = state_of(state, sha, milestone, [{**listed, **named}.get(name, []) for name in GIVEN])
+            found["github", "state", f"{scope}#{n}"] = (
+                told if pull_state is None or shown == by_pull else f"{shown} but {by_pull}"
+            )
+        return found
 
     def is_dead(self, key: Key) -> bool:
         return key[1] in ("issue", "pull_request", "state")
@@ -220,16 +228,20 @@ class GitHubMob:
 
     def label(self, repo: Repo, pick: int) -> None:
         if repo.issues.rows:
-            repo.label(nth(everything(repo), pick // 11).number, f"label {pick % 6}")
+            issue, name = nth(everything(repo), pick // 11), f"label {pick % 6}"
+            repo.unlabel(issue.number, name) if name in issue.labels else repo.label(issue.number, name)
 
     def plan(self, repo: Repo, pick: int) -> None:
-        """Given to somebody, planned for a release, or somebody and a team asked for a review of it."""
+        """Given to somebody or taken away, planned for a release, or somebody and a team asked for a review of it."""
         if repo.issues.rows:
             issue, who = nth(everything(repo), pick // 11), nth(PEOPLE, pick)
             if issue.pull and pick % 3 == 0:
                 repo.request_review(issue.number, who, teams=(f"team-{pick % 4}",))
+            elif pick % 3 == 1:
+                is_theirs = who in {user.login for user in issue.assignees}
+                repo.unassign(issue.number, who) if is_theirs else repo.assign(issue.number, who)
             else:
-                repo.assign(issue.number, who) if pick % 3 == 1 else repo.set_milestone(issue.number, f"{pick % 5}.0")
+                repo.set_milestone(issue.number, f"{pick % 5}.0")
 
     def close(self, repo: Repo, pick: int) -> None:
         opened = [issue for issue in everything(repo) if issue.state == "open"]

@@ -7,7 +7,7 @@ from tests.storm.said import Fact, Words
 __all__ = ["everything", "is_in", "issues_of", "pulls_of", "state_of"]
 
 
-def state_of(state: str, sha: str | None, milestone: str | None, given: list[str | None]) -> Words:
+def state_of(state: str, sha: str | None, milestone: str | None, given: list[list[str]]) -> Words:
     """What it shows beside its words: where it stands, when it is due, and who has it in hand."""
     return f"{state} {sha} {milestone} {given}"
 

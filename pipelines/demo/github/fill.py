@@ -11,6 +11,7 @@ from pipelines.demo.server.fill_text import prose
 
 PEOPLE = [f"person-{n:02}" for n in range(40)] + ["robot[bot]"]
 PATHS = [f"src/{name}.py" for name in ("reader", "cursor", "pages", "store", "models", "search")]
+LABELS = ("bug", "docs", "good first issue", "area: cache")
 HUNK = "@@ -10,3 +10,4 @@ def read(self):\n     page = self.fetch()\n+    keep(page)\n     return page"
 
 
@@ -69,12 +70,18 @@ def _schedule(amounts: Amounts) -> list[tuple[float, str]]:
 
 def _happen(repo: Repo, kind: str, random: Random, numbers: dict[str, list[int]]) -> None:
     who, text = random.choice(PEOPLE), prose(random)
+    nth = len(numbers["any"])
+    labels = LABELS[nth % 3 : nth % 5]
     if kind == "pull":
-        number = repo.open_pull(who, f"Change {text[-40:]}", text, head=f"feature/{len(numbers['any'])}")
+        number = repo.open_pull(who, f"Change {text[-40:]}", text, head=f"feature/{nth}", labels=labels)
+        repo.assign(number, who)
+        repo.request_review(number, PEOPLE[nth % len(PEOPLE)], teams=("docs",) if nth % 4 == 0 else ())
         numbers["pull"].append(number)
         numbers["any"].append(number)
     elif kind == "issue":
-        numbers["any"].append(repo.open_issue(who, f"Trouble {text[-40:]}", text))
+        number = repo.open_issue(who, f"Trouble {text[-40:]}", text, labels=labels)
+        repo.assign(number, *PEOPLE[: nth % 3])
+        numbers["any"].append(number)
     elif kind == "comment":
         repo.comment(random.choice(numbers["any"]), who, text)
     elif kind == "review":

@@ -48,9 +48,19 @@ class Repo(Shelves):
         known.extend(label for label in labels if label not in known)
         self._touch(number)
 
+    def unlabel(self, number: int, *labels: str) -> None:
+        issue = self._numbers[number]
+        issue.labels = [label for label in issue.labels if label not in labels]
+        self._touch(number)
+
     def assign(self, number: int, *logins: str) -> None:
         known = self._numbers[number].assignees
         known.extend(user for user in map(self.world.user, logins) if user not in known)
+        self._touch(number)
+
+    def unassign(self, number: int, *logins: str) -> None:
+        issue = self._numbers[number]
+        issue.assignees = [user for user in issue.assignees if user.login not in logins]
         self._touch(number)
 
     def set_milestone(self, number: int, title: str) -> None:

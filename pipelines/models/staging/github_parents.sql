@@ -2,7 +2,7 @@
 -- key: parent_key
 
 WITH reviewers AS (
-    SELECT parent_key, unnest(json_extract_string(requested_reviewers, '$[*]')) AS login FROM github.pull_requests
+    SELECT parent_key, login FROM github.pull_requests__requested_reviewers
     UNION SELECT parent_key, author AS login FROM github.reviews
 ),
 
@@ -12,6 +12,22 @@ reviewed AS (
     INNER JOIN github.issues AS i ON i.parent_key = r.parent_key
     WHERE r.login <> i.author                             -- who answers a review is no reviewer of the own work
     GROUP BY r.parent_key
+),
+
+named AS (
+    SELECT parent_key, 'label' AS part, name FROM github.issues__labels
+    UNION ALL SELECT parent_key, 'assignee' AS part, login AS name FROM github.issues__assignees
+    UNION ALL SELECT parent_key, 'team' AS part, slug AS name FROM github.pull_requests__requested_teams
+),
+
+sets AS (
+    SELECT
+        parent_key,
+        list(name ORDER BY name) FILTER (WHERE part = 'label') AS labels,
+        list(name ORDER BY name) FILTER (WHERE part = 'assignee') AS assignees,
+        list(name ORDER BY name) FILTER (WHERE part = 'team') AS requested_teams
+    FROM named
+    GROUP BY parent_key
 ),
 
 told AS (                                                 -- by what hangs on it, where the rest of it cannot be read
@@ -58,9 +74,9 @@ SELECT
     END AS state,
     coalesce(pull.is_draft, false) AS is_draft,
     i.author,
-    coalesce(json_extract_string(i.assignees, '$[*]'), []) AS assignees,
+    coalesce(sets.assignees, []) AS assignees,
     coalesce(reviewed.reviewers, []) AS reviewers,        -- asked for now, or having reviewed
-    coalesce(json_extract_string(i.labels, '$[*]'), []) AS labels,
+    coalesce(sets.labels, []) AS labels,
     i.milestone,
     pull.head_ref AS source_branch,
     pull.base_ref AS target_branch,
@@ -74,9 +90,10 @@ SELECT
     i.created_at,
     i.updated_at,
     i.url,
-    coalesce(json_extract_string(pull.requested_teams, '$[*]'), []) AS requested_teams
+    coalesce(sets.requested_teams, []) AS requested_teams
 FROM github.issues AS i
 LEFT JOIN github.pull_requests AS pull ON pull.parent_key = i.parent_key
+LEFT JOIN sets ON sets.parent_key = i.parent_key
 LEFT JOIN reviewed ON reviewed.parent_key = i.parent_key
 LEFT JOIN github.repositories AS repo ON repo.scope = i.scope
 LEFT JOIN github.deletions AS d ON d.kind IN ('issue', 'pull_request') AND d.id = i.id AND d.is_deleted

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -165,7 +166,8 @@ class SourceReader:
             at_once=self.source.at_once,
             is_runs=True,
         )
-        self._declared = self.source.declared(self._extraction)
+        declared = import_module(f"sources.{self.source.name}.pipes").declared
+        self._declared = declared(self.source, self._extraction)
 
     def _opened(self) -> "SourcePipeline":
         from pipelines.sync.source.pipeline import SourcePipeline
