@@ -12,13 +12,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, TypeVar
 from unittest.mock import patch
+from weakref import finalize
 
 import duckdb
 import pyarrow as pa
 
-from pipelines.models.files import read_models
 from pipelines.models.landed_tables import TYPES
 from pipelines.sync.load.pile import Pile
 from pipelines.sync.output.report import Report
@@ -47,6 +48,7 @@ class InMemory(Embedded):
     db: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(config={"threads": 1}))
     cursors_of: dict[str, dict[str, dict[str, Json]]] = field(default_factory=dict)
     loads: list[str] = field(default_factory=list)
+    copies: list[Path] = field(default_factory=list)  # one at most: for snapshots, until it is used again
 
     def __post_init__(self) -> None:
         MADE.append(self)
@@ -59,6 +61,7 @@ class InMemory(Embedded):
 
     @contextmanager
     def looking(self, home: DataDir) -> Iterator[duckdb.DuckDBPyConnection]:
+        self.copies.clear()
         with self.db.cursor() as connection:
             yield connection
 
@@ -76,6 +79,16 @@ class InMemory(Embedded):
 
     def publish(self, home: DataDir) -> int:
         return 0
+
+    def copy(self) -> Path:
+        """All that is in it, as a file."""
+        if not self.copies:
+            folder = Path(mkdtemp(prefix="earshot-base-"))
+            finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            file = folder / "copy.duckdb"
+            self.db.execute(f"ATTACH '{file}' AS copy; COPY FROM DATABASE memory TO copy; DETACH copy")
+            self.copies.append(file)
+        return self.copies[0]
 
 
 @dataclass
@@ -104,6 +117,7 @@ class InMemoryLanding:
 
     def land(self, pile: Pile, names: Mapping[str, str] | None = None) -> None:
         cursors = pile.cursors
+        self.warehouse.copies.clear()
         with self.warehouse.db.cursor() as db:
             db.begin()
             if not self.is_shaped():
@@ -239,15 +253,5 @@ def opened(published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def snapshot(held: InMemory) -> InMemory:
     """Another warehouse with the same in it, to go on from."""
     made = InMemory(cursors_of=deepcopy(held.cursors_of), loads=list(held.loads))
-    tables = held.db.execute("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT temporary").fetchall()
-    for schema, name, sql in tables:
-        made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        made.db.execute(sql)
-        made.db.register("held", held.db.execute(f"FROM {schema}.{name}").to_arrow_table())
-        made.db.execute(f"INSERT INTO {schema}.{name} FROM held")
-        made.db.unregister("held")
-    for model in read_models():
-        if not model.kept_by:
-            made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {model.name.partition('.')[0]}")
-            made.db.execute(f"CREATE VIEW {model.name} AS {model.sql}")
+    made.db.execute(f"ATTACH '{held.copy()}' AS copy (READ_ONLY); COPY FROM DATABASE copy TO memory; DETACH copy")
     return made

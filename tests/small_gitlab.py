@@ -1,5 +1,6 @@
 """A small GitLab project that was read once, as fixtures: its world, itself, and the desk beside it."""
 
+import shutil
 from pathlib import Path
 
 import pendulum
@@ -13,8 +14,8 @@ NOW = pendulum.datetime(2026, 3, 1, 12)
 PLACE = "lantern/console"
 
 
-@pytest.fixture
-def world() -> GitLabWorld:
+def _world() -> GitLabWorld:
+    """The same at every call."""
     made = GitLabWorld(NOW)
     made.fill(made.add_project(PLACE), merge_requests=4, discussions=2, notes=2, issues=3, days=10)
     made.advance(seconds=300)
@@ -22,12 +23,24 @@ def world() -> GitLabWorld:
 
 
 @pytest.fixture
+def world() -> GitLabWorld:
+    return _world()
+
+
+@pytest.fixture
 def project(world: GitLabWorld) -> Project:
     return world.projects[next(iter(world.projects))]
 
 
+@pytest.fixture(scope="session")
+def small_gitlab_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first run left, to be copied: it is the same for all who go on from there."""
+    made = gitlab_desk(tmp_path_factory.mktemp("small") / "data", _world(), PLACE)
+    assert made.run().exit_code == 0
+    return made.home.path
+
+
 @pytest.fixture
-def gitlab(tmp_path: Path, world: GitLabWorld) -> GitLabDesk:
-    made = gitlab_desk(tmp_path / "data", world, PLACE)
-    made.run()
-    return made
+def gitlab(tmp_path: Path, world: GitLabWorld, small_gitlab_read: Path) -> GitLabDesk:
+    shutil.copytree(small_gitlab_read, tmp_path / "data")
+    return gitlab_desk(tmp_path / "data", world, PLACE)
