@@ -7,11 +7,16 @@ import pytest
 
 from tests.asked import demo, demo_home, own, worlds
 from tests.in_memory import in_memory, let_go
+from tests.read_before import gitlab_read, gitlab_story, small_world_read
 from tests.recorded import same_headers
 from tests.servers import Cluster, cluster
+from tests.small_gitlab import small_gitlab_in_memory, small_gitlab_read
 from tests.speaker import heard, speaker
 
-__all__ = ["demo", "demo_home", "heard", "own", "server", "speaker", "worlds"]
+__all__ = [
+    "demo", "demo_home", "gitlab_read", "gitlab_story", "heard", "own", "server", "small_gitlab_in_memory",
+    "small_gitlab_read", "small_world_read", "speaker", "worlds",
+]  # fmt: skip
 
 
 @pytest.hookimpl(tryfirst=True)

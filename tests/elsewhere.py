@@ -1,6 +1,7 @@
 """Homes on the shared destinations, and what is in two homes compared row by row."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,15 @@ def place(engine: str, server: Cluster, folder: Path, database: str = "", shard:
     address = server.address(database or server.database())
     where: Any = Postgres(address) if engine == "postgres" else DuckLake(address, f"{folder / 'lake'}/")
     return DataDir(folder / f"data{shard.suffix}", where, shard)
+
+
+def begun(base: DataDir, server: Cluster, folder: Path) -> DataDir:
+    """A copy of who has read something into Postgres, to go on from: its own database and directory."""
+    there = base.destination
+    assert isinstance(there, Postgres)
+    home = place("postgres", server, folder, server.database(like=there.address.database))
+    shutil.copytree(base.path, home.path)
+    return home
 
 
 def same_place(home: DataDir, shard: Shard) -> DataDir:

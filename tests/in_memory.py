@@ -12,8 +12,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any, TypeVar
 from unittest.mock import patch
+from weakref import finalize
 
 import duckdb
 import pyarrow as pa
@@ -23,7 +25,6 @@ from dlt.common.pipeline import StateInjectableContext
 from dlt.extract.pipe_iterator import ManagedPipeIterator
 from dlt.extract.source import SourceInjectableContext, SourceSchemaInjectableContext
 
-from pipelines.models.files import read_models
 from pipelines.models.landed_tables import TYPES
 from pipelines.sync.output.report import Report
 from pipelines.sync.source.committed import Committed
@@ -52,6 +53,7 @@ class InMemory(Embedded):
     db: duckdb.DuckDBPyConnection = field(default_factory=lambda: duckdb.connect(config={"threads": 1}))
     states: dict[str, dict[str, Any]] = field(default_factory=dict)  # source → what dlt keeps of its resources
     loads: list[str] = field(default_factory=list)
+    copies: list[Path] = field(default_factory=list)  # one at most: for snapshots, until it is used again
 
     def __post_init__(self) -> None:
         MADE.append(self)
@@ -64,6 +66,7 @@ class InMemory(Embedded):
 
     @contextmanager
     def looking(self, home: DataDir) -> Iterator[duckdb.DuckDBPyConnection]:
+        self.copies.clear()
         with self.db.cursor() as connection:
             yield connection
 
@@ -81,6 +84,16 @@ class InMemory(Embedded):
 
     def publish(self, home: DataDir) -> int:
         return 0
+
+    def copy(self) -> Path:
+        """All that is in it, as a file."""
+        if not self.copies:
+            folder = Path(mkdtemp(prefix="earshot-base-"))
+            finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            file = folder / "copy.duckdb"
+            self.db.execute(f"ATTACH '{file}' AS copy; COPY FROM DATABASE memory TO copy; DETACH copy")
+            self.copies.append(file)
+        return self.copies[0]
 
 
 @dataclass
@@ -141,6 +154,7 @@ class InMemoryPipeline:
     def load(self, cursors: object, names: object) -> None:
         if not self.is_pending:
             return
+        self.warehouse.copies.clear()
         with self.warehouse.db.cursor() as db:
             db.begin()
             if not self._resources:
@@ -276,15 +290,5 @@ def opened(published: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 def snapshot(held: InMemory) -> InMemory:
     """Another warehouse with the same in it, to go on from."""
     made = InMemory(states=deepcopy(held.states), loads=list(held.loads))
-    tables = held.db.execute("SELECT schema_name, table_name, sql FROM duckdb_tables() WHERE NOT temporary").fetchall()
-    for schema, name, sql in tables:
-        made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-        made.db.execute(sql)
-        made.db.register("held", held.db.execute(f"FROM {schema}.{name}").to_arrow_table())
-        made.db.execute(f"INSERT INTO {schema}.{name} FROM held")
-        made.db.unregister("held")
-    for model in read_models():
-        if not model.kept_by:
-            made.db.execute(f"CREATE SCHEMA IF NOT EXISTS {model.name.partition('.')[0]}")
-            made.db.execute(f"CREATE VIEW {model.name} AS {model.sql}")
+    made.db.execute(f"ATTACH '{held.copy()}' AS copy (READ_ONLY); COPY FROM DATABASE copy TO memory; DETACH copy")
     return made

@@ -88,11 +88,13 @@ class Cluster:
     def url(self, database: str, password: str = PASSWORD) -> str:
         return f"postgresql://earshot:{quote(password, safe='')}@127.0.0.1:{self.port}/{database}"
 
-    def database(self) -> str:
-        """A new, empty one."""
+    def database(self, like: str = "") -> str:
+        """A new one: empty, or with all that is in another, of which everybody lets go."""
         self.made += 1
         name = f"test_{os.getpid()}_{self.made}"
-        self.ask("postgres", f"CREATE DATABASE {name}")
+        if like:
+            self.ask("postgres", f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{like}'")
+        self.ask("postgres", f"CREATE DATABASE {name} TEMPLATE {like or 'template1'}")
         return name
 
     def ask(self, database: str, query: str) -> list[tuple[Any, ...]]:

@@ -1,6 +1,5 @@
 """What a command line names: which place is meant by `-p` and by a number alone, which lists by `--type`, `--no-events`."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,10 @@ from sources.core.targets import Target
 from sources.github.source import Github, GithubConfig
 from sources.gitlab.lists import GitlabConfig
 from sources.gitlab.source import Gitlab
+from tests.read_before import GitLabStory
 from tests.small_gitlab import PLACE, gitlab, project, world
 from tests.synced import GitLabDesk, Reached, desk
-from tests.test_gitlab_kills import GitLabProject, past, served
+from tests.test_gitlab_kills import GitLabProject
 
 __all__ = ["gitlab", "project", "world"]
 
@@ -147,11 +147,8 @@ def test_what_status_and_a_dry_run_show_is_taken(story: GitLabProject) -> None:
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[GitLabProject]:
-    world, _ = past()
-    with served(world, tmp_path) as project:
-        assert project.quick().code == 0
-        yield project
+def story(gitlab_story: GitLabStory) -> GitLabProject:
+    return gitlab_story.project
 
 
 @pytest.mark.ci

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from pipelines.demo.server.web import Request, Response
+from tests.in_memory import InMemory
 from tests.story import REPO, Project, judge, news, served, small_world
 
 OTHER = "lantern/other"
@@ -21,7 +22,7 @@ def lists(project: Project, *arguments: str) -> set[str]:
 def test_only_some_types(tmp_path: Path) -> None:
     """Each type asks for its own lists; what was left out is read by the next run as if nothing had happened."""
     world, repo = small_world()
-    with served(world, tmp_path) as project:
+    with served(world, tmp_path, memory=InMemory()) as project:
         assert lists(project, "--type", "issues") == {"", "/issues"}
         assert lists(project, "--type", "comments") == {"", "/issues/comments", "/pulls/comments"}
         asked = lists(project, "--type", "prs")
@@ -48,7 +49,7 @@ def test_what_was_not_read_is_not_well(tmp_path: Path) -> None:
     def broken(request: Request) -> Response | None:
         return Response(404, {"message": "Not Found"}) if OTHER in request.path else None
 
-    with served(world, tmp_path, repos=(REPO, OTHER)) as project:
+    with served(world, tmp_path, repos=(REPO, OTHER), memory=InMemory()) as project:
         project.app.switches.fault = broken
         assert project.quick().code == 3
         swept = "SELECT value FROM run_state WHERE field = 'swept_at'"
@@ -79,7 +80,7 @@ def test_what_is_configured_no_more_is_not_suspected_for_ever(tmp_path: Path) ->
     def is_suspected(project: Project) -> bool:
         return project.ledger("SELECT value FROM run_state WHERE field = 'nothing_due_by'") == [("null",)]
 
-    with served(world, tmp_path, repos=(REPO, OTHER)) as project:
+    with served(world, tmp_path, repos=(REPO, OTHER), memory=InMemory()) as project:
         assert project.quick().code == 0
         repo.delete_comment(next(iter(repo.comments.rows)))
         project.app.switches.fault = broken
@@ -117,7 +118,7 @@ def test_a_dry_run_minds_runs_over_everything(tmp_path: Path) -> None:
     """However often somebody read one repository alone in between."""
     world, _ = small_world()
     world.add_repo(OTHER)
-    with served(world, tmp_path, repos=(REPO, OTHER)) as project:
+    with served(world, tmp_path, repos=(REPO, OTHER), memory=InMemory()) as project:
         assert project.quick().code == project.quick().code == 0
         for _ in range(6):
             assert project.quick("-p", REPO).code == 0

@@ -266,6 +266,18 @@ def test_words_are_shown_without_their_signs(said: str | None, shown: str) -> No
     assert "`" not in page.table("Said", [{"by": "`x`", "words": said}], "words")
 
 
+def test_what_is_ranked_is_ranked_by_all_of_it() -> None:
+    """Also where several sources share a bar: an issue on two forges stood below a pull request that has fewer."""
+    rows = [
+        {"kind": "note", "source": "gitlab", "n": 40},
+        {"kind": "pull request", "source": "github", "n": 34},
+        {"kind": "issue", "source": "github", "n": 29},
+        {"kind": "issue", "source": "gitlab", "n": 15},
+    ]
+    drawn = charts.ranked(rows, "kind", "What it is").to_dict()
+    assert drawn["encoding"]["y"]["sort"] == ["issue", "note", "pull request"]
+
+
 def test_a_page_says_what_to_do_without_backticks() -> None:
     told = page.nothing(charts.Nothing("no warehouse", "run `earshot sync <now>`"))
     assert "Run <b" in told and ">earshot sync &lt;now&gt;</b>" in told and "`" not in told
@@ -460,6 +472,9 @@ LOOK = """
         }
         if (each.matches('svg.marks')) {
             if (box.right > right) beyond.push(`picture ${name}: ${box.right} > ${right}`)
+            const begins = Math.min(...[...each.querySelectorAll('text')].map(text => text.getBoundingClientRect())
+                .filter(words => words.width).map(words => words.left))
+            if (begins > box.left + 2) beyond.push(`picture ${name} begins at ${begins}, its place at ${box.left}`)
             for (const text of each.querySelectorAll('text')) {
                 const words = text.getBoundingClientRect()
                 if (words.width && (words.right > box.right + 2 || words.left < box.left - 2))

@@ -15,7 +15,7 @@ from pipelines.state import mirror
 from pipelines.sync.run import Options, sync
 from pipelines.sync.shards import Shard
 from pipelines.warehouse.data_dir import DataDir
-from tests.elsewhere import IN_CI, place, same_place
+from tests.elsewhere import IN_CI, begun, place, same_place
 from tests.servers import Cluster
 
 pytestmark = pytest.mark.ci
@@ -26,6 +26,24 @@ COUNTS = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.
 def run(home: DataDir, **options: Any) -> None:
     report = asyncio.run(sync(home, demo_sources(0), Options(**options)))
     assert report.exit_code == 0, report.error
+
+
+@pytest.fixture(scope="module")
+def read(server: Cluster, tmp_path_factory: pytest.TempPathFactory) -> DataDir:
+    """By a first run."""
+    home = place("postgres", server, tmp_path_factory.mktemp("read"))
+    run(home)
+    return home
+
+
+@pytest.fixture(params=IN_CI)
+def home(request: pytest.FixtureRequest, read: DataDir, server: Cluster, tmp_path: Path) -> DataDir:
+    """The same, wherever it may be."""
+    if request.param == "postgres":
+        return begun(read, server, tmp_path)
+    home = place(request.param, server, tmp_path)
+    run(home)
+    return home
 
 
 def counted(home: DataDir) -> list[Any]:
@@ -47,15 +65,13 @@ def while_building(patch: pytest.MonkeyPatch, look: Callable[[], None]) -> None:
     patch.setattr(mirror, "mirror_cursors", looked)
 
 
-@pytest.mark.parametrize("engine", IN_CI)
 def test_who_reads_while_all_is_built_again_finds_what_stood_there(
-    engine: str, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    home: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another setting has all of it built again. Readers waited for the end of it, and then were told that there is
     nothing: on Postgres a table that was made after one's snapshot is empty.
     """
-    home, seen = place(engine, server, tmp_path), list[Any]()
-    run(home)
+    seen = list[Any]()
     before = counted(home)
     assert all(row > (0,) for row in before)
     with ThreadPoolExecutor(1) as reader, monkeypatch.context() as patch:
@@ -65,12 +81,11 @@ def test_who_reads_while_all_is_built_again_finds_what_stood_there(
 
 
 def test_who_waits_for_a_table_of_another_shape_finds_its_rows(
-    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    read: DataDir, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An upgrade changes columns, for which Postgres has its readers wait."""
-    database, waiting = server.database(), list[Future[Any]]()
-    home = place("postgres", server, tmp_path, database)
-    run(home)
+    home, waiting = begun(read, server, tmp_path), list[Future[Any]]()
+    database = home.destination.address.database  # type: ignore[attr-defined]
     before = counted(home)
     with home.destination.building(home, {}) as connection:
         connection.execute("ALTER TABLE feedback.events ADD COLUMN of_old TEXT")
@@ -95,13 +110,10 @@ def test_who_waits_for_a_table_of_another_shape_finds_its_rows(
     assert "body" in columns and "of_old" not in columns
 
 
-@pytest.mark.parametrize("engine", IN_CI)
-def test_documents_stay_until_they_are_made_again(engine: str, server: Cluster, tmp_path: Path) -> None:
+def test_documents_stay_until_they_are_made_again(home: DataDir, tmp_path: Path) -> None:
     """They are made after the rebuild was committed, or by a later run. Till then there were none, and `earshot index`
     emptied the full text.
     """
-    home = place(engine, server, tmp_path)
-    run(home)
     before, reader = counted(home), DataDir(tmp_path / "reader", same_place(home, Shard()).destination)
     assert index_all(reader) > 100
     with home.destination.building(home, {}) as connection:

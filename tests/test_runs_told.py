@@ -4,8 +4,6 @@ import json
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +15,10 @@ from pipelines.search import documents
 from pipelines.state.ledger import Ledger
 from pipelines.sync import after_load
 from sources.core.targets import Target
+from tests.read_before import GitLabStory
 from tests.small_gitlab import PLACE, gitlab, project, world
 from tests.synced import GitLabDesk
-from tests.test_gitlab_kills import GitLabProject, past, served
+from tests.test_gitlab_kills import GitLabProject
 
 __all__ = ["gitlab", "project", "world"]
 
@@ -164,11 +163,8 @@ def test_what_a_preflight_missed_is_named_and_leaves_nothing_open(gitlab: GitLab
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[GitLabProject]:
-    world, _ = past()
-    with served(world, tmp_path) as project:
-        assert project.quick().code == 0
-        yield project
+def story(gitlab_story: GitLabStory) -> GitLabProject:
+    return gitlab_story.project
 
 
 def interrupted(project: GitLabProject, tail: str, *words: str) -> Any:

@@ -3,7 +3,6 @@
 import os
 import signal
 import sqlite3
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -12,7 +11,8 @@ import pytest
 from pipelines.search.documents import document
 from pipelines.search.query import search
 from pipelines.warehouse.data_dir import DataDir
-from tests.test_gitlab_kills import SETTLED, past, served
+from tests.read_before import GitLabStory
+from tests.test_gitlab_kills import SETTLED
 
 pytestmark = pytest.mark.ci
 
@@ -38,26 +38,24 @@ KILLS = [(*s, targets) for n, s in enumerate(STAGES) for targets in ([], SURGICA
 
 @pytest.mark.parametrize(("where", "moment", "call", "targets"), KILLS)
 def test_a_killed_run_is_finished_by_the_next(
-    tmp_path: Path, where: str, moment: str, call: int, targets: list[str]
+    gitlab_story: GitLabStory, where: str, moment: str, call: int, targets: list[str]
 ) -> None:
-    world, place = past()
-    with served(world, tmp_path) as project:
-        assert project.quick().code == 0
-        world.advance(seconds=61)
-        place.comment(place.merge_requests[1], "maya", "the zebrafish swims")
-        place.comment(place.issues[1], "maya", "the zebrafish dives")
-        world.advance(seconds=SETTLED)
-        killed = project.killed_at(where, *targets, moment=moment, call=call)
-        assert killed.code == -signal.SIGKILL, killed.said
-        assert project.quick().code == 0
-        home = DataDir(project.data)
-        assert len([hit for hit in search("zebrafish", data=home.path) if hit.has_all_words]) == 2
-        with duckdb.connect(str(home.published), read_only=True) as connection:
-            assert connection.execute(
-                "SELECT count(*) FROM feedback.documents WHERE body LIKE '%zebrafish%'"
-            ).fetchone() == (2,)
-            assert connection.execute("SELECT count(*) FROM ops.dirty_documents").fetchone() == (0,)
-        kept = indexed(home)
-        home.search.unlink()
-        document(home)
-        assert indexed(home) == kept
+    project, world, place = gitlab_story.project, gitlab_story.world, gitlab_story.place
+    world.advance(seconds=61)
+    place.comment(place.merge_requests[1], "maya", "the zebrafish swims")
+    place.comment(place.issues[1], "maya", "the zebrafish dives")
+    world.advance(seconds=SETTLED)
+    killed = project.killed_at(where, *targets, moment=moment, call=call)
+    assert killed.code == -signal.SIGKILL, killed.said
+    assert project.quick().code == 0
+    home = DataDir(project.data)
+    assert len([hit for hit in search("zebrafish", data=home.path) if hit.has_all_words]) == 2
+    with duckdb.connect(str(home.published), read_only=True) as connection:
+        assert connection.execute(
+            "SELECT count(*) FROM feedback.documents WHERE body LIKE '%zebrafish%'"
+        ).fetchone() == (2,)
+        assert connection.execute("SELECT count(*) FROM ops.dirty_documents").fetchone() == (0,)
+    kept = indexed(home)
+    home.search.unlink()
+    document(home)
+    assert indexed(home) == kept

@@ -1,6 +1,7 @@
 """Servers that go away, fill up or refuse: what was not finished is not seen, and the next run makes up for it."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.ducklake.destination import DuckLake
 from pipelines.warehouse.postgres.destination import Postgres
 from sources.core.config import ConfigError
-from tests.elsewhere import ENGINES, IN_CI, differences, place, same_place
+from tests.elsewhere import ENGINES, IN_CI, begun, differences, place, same_place
 from tests.servers import PASSWORD, Cluster, cluster
 from tests.story import news, small_world
 from tests.synced import GitHubDesk, desk
@@ -47,11 +48,26 @@ def own(unlucky: Cluster) -> Cluster:
     return unlucky
 
 
-def untroubled(world: Any, folder: Path) -> GitHubDesk:
-    """A reader of the same world into a file, to which nothing happens."""
-    reader = desk(folder / "untroubled", world)
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of who has read the small world into a file."""
+    reader = desk(tmp_path_factory.mktemp("read") / "data", small_world()[0])
     assert reader.run().exit_code == 0
-    return reader
+    return reader.home.path
+
+
+@pytest.fixture(scope="module")
+def read_there(unlucky: Cluster, tmp_path_factory: pytest.TempPathFactory) -> DataDir:
+    """And who has read it into a Postgres."""
+    reader = elsewhere(small_world()[0], place("postgres", unlucky, tmp_path_factory.mktemp("there")))
+    assert reader.run().exit_code == 0
+    return reader.home
+
+
+def untroubled(world: Any, folder: Path, read: Path) -> GitHubDesk:
+    """A reader of the same world into a file, to which nothing happens."""
+    shutil.copytree(read, folder / "untroubled")
+    return desk(folder / "untroubled", world)
 
 
 def elsewhere(world: Any, home: DataDir) -> GitHubDesk:
@@ -116,14 +132,20 @@ MOMENTS = {
     [(engine, moment) for engine in ENGINES for moment in MOMENTS if LONG or (engine, moment) in CASES],
 )
 def test_a_server_killed_in_a_run_loses_and_doubles_nothing(
-    engine: str, moment: str, own: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str,
+    moment: str,
+    own: Cluster,
+    read: Path,
+    read_there: DataDir,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The run fails and says so without the password; readers see the run before it; the next one is complete."""
     world, repo = small_world()
-    home = place(engine, own, tmp_path)
+    home = begun(read_there, own, tmp_path) if engine == "postgres" else place(engine, own, tmp_path)
     reader = elsewhere(world, home)
-    assert reader.run().exit_code == 0
-    truth = untroubled(world, tmp_path)
+    assert engine == "postgres" or reader.run().exit_code == 0
+    truth = untroubled(world, tmp_path, read)
     news(world, repo)
     with monkeypatch.context() as patch:
         MOMENTS[moment](home, patch, own.kill)
@@ -140,7 +162,7 @@ def test_a_server_killed_in_a_run_loses_and_doubles_nothing(
 
 @pytest.mark.parametrize("engine", IN_CI)
 def test_a_build_whose_lock_was_lost_is_not_committed(
-    engine: str, server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    engine: str, server: Cluster, read: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the connection that holds the lock is ended, as a proxy or an administrator may. Others may land by then: of
     a package that it saw half of, the build would take all as seen.
@@ -149,7 +171,7 @@ def test_a_build_whose_lock_was_lost_is_not_committed(
     database = server.database()
     home = place(engine, server, tmp_path, database)
     assert elsewhere(world, home).run().exit_code == 0
-    truth = untroubled(world, tmp_path)
+    truth = untroubled(world, tmp_path, read)
     news(world, repo)
     end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'earshot 1/1 on %'"
     with monkeypatch.context() as patch:
@@ -166,12 +188,11 @@ def assert_one(rows: list[Any]) -> None:
     assert rows == [(True,)]
 
 
-def test_a_full_disk_on_the_server(own: Cluster, tmp_path: Path) -> None:
+def test_a_full_disk_on_the_server(own: Cluster, read: Path, read_there: DataDir, tmp_path: Path) -> None:
     """Files there cannot grow: the run fails by name, nothing of it is seen, and with room again all is there."""
     world, repo = small_world()
-    home = place("postgres", own, tmp_path)
-    assert elsewhere(world, home).run().exit_code == 0
-    truth = untroubled(world, tmp_path)
+    home = begun(read_there, own, tmp_path)
+    truth = untroubled(world, tmp_path, read)
     number = min(issue.number for issue in repo.issues.rows.values())
     for n in range(30):
         repo.comment(number, "maya", Random(n).randbytes(50_000).hex())  # nothing that could be packed
@@ -189,13 +210,15 @@ def test_a_full_disk_on_the_server(own: Cluster, tmp_path: Path) -> None:
     assert differences(truth.home, again.home, SEEN) == {}
 
 
-def test_runners_whose_clocks_differ_by_days(server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runners_whose_clocks_differ_by_days(
+    server: Cluster, read: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is due is known by load, whatever its number says: one runner lives a month ago, the next one tomorrow."""
     import dlt.extract.storage as storage
 
     world, repo = small_world()
     home = place("postgres", server, tmp_path)
-    truth, clock = untroubled(world, tmp_path), storage.create_load_id
+    truth, clock = untroubled(world, tmp_path, read), storage.create_load_id
     for days in (1, -30, 0):
         monkeypatch.setattr(storage, "create_load_id", lambda days=days: str(float(clock()) + days * 86400))
         assert elsewhere(world, same_place(home, Shard())).run().exit_code == 0

@@ -5,7 +5,7 @@ tests/README.md; those about locks, signals and kills are in test_surgical_proce
 import hashlib
 import threading
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,9 @@ from pipelines.search.query import search
 from pipelines.state.ledger import Ledger
 from pipelines.sync.targets.outcomes import MOST
 from sources.core.targets import Target
-from tests.small_gitlab import NOW, PLACE, gitlab, project, world
+from tests.in_memory import in_memory
+from tests.small_gitlab import NOW, PLACE, project, world
+from tests.small_gitlab import placed_gitlab as gitlab
 from tests.synced import GitHubDesk, GitLabDesk, desk, gitlab_desk
 
 __all__ = ["gitlab", "project", "world"]
@@ -52,6 +54,7 @@ def run_of(gitlab: GitLabDesk, run_id: int) -> dict[str, Any]:
         return dict(ledger.connection.execute("SELECT * FROM runs WHERE run_id = ?", (run_id,)).fetchone())
 
 
+@pytest.mark.on_disk
 def test_06_one_merge_request_is_fresh_with_all_that_hangs_on_it(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
@@ -85,6 +88,7 @@ def test_07_several_of_both_kinds(gitlab: GitLabDesk, world: GitLabWorld, projec
     assert gitlab.one("SELECT count(*) FROM feedback.comments WHERE author = 'odile' AND created_at > ?", NOW) == 3
 
 
+@pytest.mark.on_disk
 def test_10_11_37_every_missing_target_is_named_and_nothing_is_written(gitlab: GitLabDesk) -> None:
     """Not only the first of them; those that are there are said to be there."""
     before = content(gitlab.home.path)
@@ -126,6 +130,7 @@ def test_21_dependents_follow_the_settings(gitlab: GitLabDesk) -> None:
     assert not any(path.endswith(("diffs", "closes_issues")) for path in asked(gitlab)), "an issue has neither"
 
 
+@pytest.mark.on_disk
 def test_24_preflight_only_looks_and_writes_nothing_but_the_ledger(gitlab: GitLabDesk) -> None:
     before = content(gitlab.home.path)
     surgery = gitlab.operate(PLACE, mr(1), issue(2), preflight_only=True)
@@ -245,6 +250,7 @@ def test_42_of_equal_times_what_was_seen_later_stays(gitlab: GitLabDesk, world: 
     assert gitlab.operate(PLACE, mr(1)).outcomes[mr(1)].ingested, "without such a run it is not stale"
 
 
+@pytest.mark.on_disk
 def test_42_a_bulk_run_that_was_under_way_is_judged_by_when_it_looked(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
@@ -298,6 +304,7 @@ def test_50_a_dependent_out_of_time_is_recorded_and_the_others_go_on(gitlab: Git
     assert late.exit_code == 6 and [(t, w.code) for t, _, w in late.failures] == [(issue(1), "TIMEOUT")]
 
 
+@pytest.mark.on_disk
 def test_nothing_is_published_when_the_landing_fails(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -320,16 +327,17 @@ def _broken(*_: object) -> None:
 
 
 @pytest.fixture
-def github(tmp_path: Path) -> Iterator[tuple[GitHubDesk, GitHubWorld, Any]]:
+def github(tmp_path: Path, placed: Callable[..., Any]) -> Iterator[tuple[GitHubDesk, GitHubWorld, Any]]:
     world = GitHubWorld(NOW)
     repo = world.add_repo("lantern/lantern")
     world.fill(repo, pulls=4, comments=12, review_comments=8)
     world.advance(seconds=300)
-    made = desk(tmp_path / "data", world)
+    made = placed(desk(tmp_path / "data", world))
     made.run()
     yield made, world, repo
 
 
+@pytest.mark.on_disk
 def test_a_pull_request_with_its_comments_reviews_and_diff_comments(github: Any) -> None:
     """GitHub the same way: two requests for what it is, one for each list of words; deletions are noticed at once."""
     made, world, repo = github
@@ -399,20 +407,21 @@ def test_of_two_projects_that_had_a_name_the_later_is_meant(
 def test_a_name_that_begins_with_a_digit_is_no_id(tmp_path: Path, world: GitLabWorld, project: Project) -> None:
     """The ledger knows a project by its id and by the name that it was looked up by: only one of them is in paths."""
     project.rename("0day/console")
-    desk = gitlab_desk(tmp_path / "digits", world, "0day/console")
+    desk = in_memory(gitlab_desk(tmp_path / "digits", world, "0day/console"))
     desk.run()
     assert desk.operate("0day/console", mr(1)).exit_code == 0
 
 
 def test_a_first_run_may_be_surgical(tmp_path: Path, world: GitLabWorld) -> None:
     """Nothing was ever read: the project is looked up, the tables are made, a bulk run then reads everything."""
-    fresh = gitlab_desk(tmp_path / "fresh", world, PLACE)
+    fresh = in_memory(gitlab_desk(tmp_path / "fresh", world, PLACE))
     assert fresh.operate(PLACE, mr(1)).exit_code == 0
     assert fresh.one("SELECT count(*) FROM gitlab.merge_requests") == 1
     fresh.run()
     fresh.judge()
 
 
+@pytest.mark.on_disk
 def test_notes_that_a_broken_load_left_of_what_is_gone_count_nowhere(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
@@ -434,7 +443,7 @@ def test_100_targets_in_a_few_landings(tmp_path: Path) -> None:
     world = GitLabWorld(NOW)
     world.fill(world.add_project(PLACE), merge_requests=MOST, discussions=1, notes=1, issues=0, days=10)
     world.advance(seconds=300)
-    many = gitlab_desk(tmp_path / "data", world, PLACE)
+    many = in_memory(gitlab_desk(tmp_path / "data", world, PLACE))
     surgery = many.operate(PLACE, *map(mr, range(1, MOST + 1)))
     assert surgery.exit_code == 0 and many.one("SELECT count(*) FROM gitlab.threads") == MOST
     assert len(many.app.log) == 7 * MOST + 1 and many.app.max_in_flight <= 10
@@ -470,6 +479,7 @@ def undone(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
     gitlab.run(docs=False)
 
 
+@pytest.mark.on_disk
 def test_13_no_docs_and_no_embed_skip_these_stages(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
     world.advance(seconds=61)
     project.comment(project.merge_requests[1], "maya", "a walrus")
@@ -481,6 +491,7 @@ def test_13_no_docs_and_no_embed_skip_these_stages(gitlab: GitLabDesk, world: Gi
     assert len(search("walrus", data=gitlab.home.path)) == 1, "it was left for the next run"
 
 
+@pytest.mark.on_disk
 def test_14_38_45_only_the_documents_of_the_targets_are_regenerated(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
@@ -499,6 +510,7 @@ def test_14_38_45_only_the_documents_of_the_targets_are_regenerated(
     assert search('"backlog 2"', data=gitlab.home.path) and gitlab.sql("FROM ops.dirty_documents") == []
 
 
+@pytest.mark.on_disk
 def test_45_what_was_due_of_the_target_itself_is_taken_along(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
@@ -512,6 +524,7 @@ def project_key(gitlab: GitLabDesk, number: int) -> str:
     return str(gitlab.one("SELECT parent_key FROM gitlab.merge_requests WHERE number = ?", number))
 
 
+@pytest.mark.on_disk
 def test_36_the_lock_is_free_while_it_embeds(gitlab: GitLabDesk, world: GitLabWorld, project: Project) -> None:
     """And what it made is published by then."""
     free, seen = [], []
@@ -529,6 +542,7 @@ def test_36_the_lock_is_free_while_it_embeds(gitlab: GitLabDesk, world: GitLabWo
     assert list(surgery.timings_ms)[-3:] == ["docs", "publish", "embed"]
 
 
+@pytest.mark.on_disk
 def test_43_exactly_the_regenerated_documents_are_embedded(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:
@@ -541,6 +555,7 @@ def test_43_exactly_the_regenerated_documents_are_embedded(
     assert gitlab.run(embedder=embedder).embedded == len(said(gitlab)) - 1
 
 
+@pytest.mark.on_disk
 def test_49_what_another_run_makes_beside_is_not_embedded(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:

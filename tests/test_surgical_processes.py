@@ -5,17 +5,15 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipelines.demo.gitlab.project import Project as World
-from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.demo.server.web import Bent, Request
+from tests.read_before import GitLabStory
 from tests.story import Ended
-from tests.test_gitlab_kills import PLACE, SETTLED, GitLabProject, judge, past, served
+from tests.test_gitlab_kills import PLACE, SETTLED, GitLabProject, judge
 
 pytestmark = pytest.mark.ci
 
@@ -23,17 +21,8 @@ PUBLISH = "pipelines.warehouse.data_dir:DataDir.publish"
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Iterator[tuple[GitLabProject, GitLabWorld, World]]:
-    world, place = past()
-    with served(world, tmp_path) as project:
-        assert project.quick().code == 0
-        yield project, world, place
-
-
-@pytest.fixture
-def project(story: Any) -> GitLabProject:
-    made: GitLabProject = story[0]
-    return made
+def project(gitlab_story: GitLabStory) -> GitLabProject:
+    return gitlab_story.project
 
 
 def refused(ended: Ended, *words: str) -> None:
@@ -134,9 +123,8 @@ def test_40_the_lock_is_free_during_the_preflight(project: GitLabProject) -> Non
 @pytest.mark.parametrize(("signalled", "tail"), [
     (signal.SIGINT, "/merge_requests/1"), (signal.SIGINT, "/merge_requests/1/discussions"), (signal.SIGTERM, "/merge_requests/1/diffs"),
 ], ids=["preflight", "dependents", "term"])  # fmt: skip
-def test_33_47_cancelled_at_any_phase(story: Any, signalled: int, tail: str) -> None:
+def test_33_47_cancelled_at_any_phase(project: GitLabProject, signalled: int, tail: str) -> None:
     """Exit 130, the ledger says cancelled with its end, the lock is free, nothing of it is published."""
-    project = story[0]
     running: list[Any] = []
     published = project.published.read_bytes()
 
@@ -158,9 +146,9 @@ def test_33_47_cancelled_at_any_phase(story: Any, signalled: int, tail: str) -> 
     assert project.quick("--mr", "1").code == 0
 
 
-def test_46_killed_before_it_published_it_leaves_nothing_torn(story: Any) -> None:
+def test_46_killed_before_it_published_it_leaves_nothing_torn(gitlab_story: GitLabStory) -> None:
     """The next run of any kind heals it; its row in the ledger then says that it was killed."""
-    project, world, place = story
+    project, world, place = gitlab_story.project, gitlab_story.world, gitlab_story.place
     world.advance(seconds=61)
     place.comment(place.merge_requests[1], "maya", "a word")
     world.advance(seconds=SETTLED)

@@ -11,6 +11,7 @@ from pipelines.sync.output.report import Report, SourceReport
 from pipelines.sync.output.summary import summary
 from pipelines.warehouse.data_dir import DataDir
 from sources.core.reading import Problem
+from tests.in_memory import InMemory
 from tests.speaker import Speaker
 from tests.story import REPO, Ended, Project, served, small_world
 
@@ -97,7 +98,7 @@ def test_a_list_that_is_empty_blames_no_filters_that_nobody_gave(tmp_path: Path)
 def test_a_label_and_a_merge_are_counted(tmp_path: Path) -> None:
     """Of issues and pull requests, by what became of them; those that nobody touched are said to be skipped."""
     world, repo = small_world()
-    with served(world, tmp_path) as project:
+    with served(world, tmp_path, memory=InMemory()) as project:
         first = project.quick()
         assert "changed" not in first.out.lower() and "unchanged" not in first.out, "all of it is new"
         pulls = sorted(issue.number for issue in repo.issues.rows.values() if issue.pull and issue.state == "open")
@@ -130,7 +131,7 @@ def test_each_project_is_told_with_v(tmp_path: Path) -> None:
     world, repo = small_world()
     other = world.add_repo(OTHER)
     other.open_issue("liu", "Alone", "words")
-    with served(world, tmp_path, repos=(REPO, OTHER)) as project:
+    with served(world, tmp_path, repos=(REPO, OTHER), memory=InMemory()) as project:
         assert project.quick().code == 0
         world.advance(3600)
         repo.close(sorted(issue.number for issue in repo.issues.rows.values() if issue.state == "open")[0])

@@ -2,10 +2,11 @@
 for as long as it is missing, and not counted as held; until it is read, or somebody lets it be.
 """
 
+import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pendulum
@@ -29,6 +30,7 @@ from tests.synced import BlueskyDesk, Desk, GitHubDesk, GitLabDesk, Reached, blu
 NOW = pendulum.datetime(2026, 3, 1, 12)
 PLACE, REPO, MAYA = "lantern/console", "lantern/lantern", "maya.example"
 LATER = 300
+D = TypeVar("D", bound=Desk)
 
 
 @pytest.fixture(autouse=True)
@@ -38,8 +40,23 @@ def real_time(monkeypatch: pytest.MonkeyPatch) -> None:
     at_its_time(monkeypatch, REAL_NOW())
 
 
+def read(desk: Desk) -> Path:
+    """What its first run left, to be copied by all who go on from there."""
+    assert desk.run().exit_code == 0
+    return desk.home.path
+
+
+def going_on(desk: D, base: Path) -> D:
+    shutil.copytree(base, desk.home.path)
+    return desk
+
+
 @pytest.fixture
 def project() -> Project:
+    return _project()
+
+
+def _project() -> Project:
     world = GitLabWorld(NOW)
     made = world.add_project(PLACE)
     world.fill(made, merge_requests=9, discussions=1, notes=2, days=5)
@@ -47,12 +64,15 @@ def project() -> Project:
     return made
 
 
+@pytest.fixture(scope="module")
+def gitlab_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return read(gitlab_desk(tmp_path_factory.mktemp("gitlab") / "data", _project().world))
+
+
 @pytest.fixture
-def gitlab(tmp_path: Path, project: Project) -> GitLabDesk:
+def gitlab(tmp_path: Path, project: Project, gitlab_read: Path) -> GitLabDesk:
     """Nine merge requests, all read."""
-    made = gitlab_desk(tmp_path / "data", project.world)
-    assert made.run().exit_code == 0
-    return made
+    return going_on(gitlab_desk(tmp_path / "data", project.world), gitlab_read)
 
 
 @pytest.fixture
@@ -60,17 +80,26 @@ def repo() -> Repo:
     return GitHubWorld(NOW).add_repo(REPO)
 
 
-@pytest.fixture
-def github(tmp_path: Path, repo: Repo) -> GitHubDesk:
-    """An issue and a pull request with a word of every kind, all read."""
+def _every_kind(repo: Repo) -> None:
     issue, pull = repo.open_issue("pete-q", "Does it cache?", "Asking."), repo.open_pull("benji", "Cache", "It does.")
     repo.comment(issue, "maya", "It does not.")
     review = repo.review(pull, "tomasz-w", "CHANGES_REQUESTED", "One thing.")
     repo.review_comment(pull, "tomasz-w", "cache.go", "Why?", 12, review_id=review)
     repo.world.advance(seconds=LATER)
-    made = desk(tmp_path / "data", repo.world)
-    assert made.run().exit_code == 0
-    return made
+
+
+@pytest.fixture(scope="module")
+def github_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repo = GitHubWorld(NOW).add_repo(REPO)
+    _every_kind(repo)
+    return read(desk(tmp_path_factory.mktemp("github") / "data", repo.world))
+
+
+@pytest.fixture
+def github(tmp_path: Path, repo: Repo, github_read: Path) -> GitHubDesk:
+    """An issue and a pull request with a word of every kind, all read."""
+    _every_kind(repo)
+    return going_on(desk(tmp_path / "data", repo.world), github_read)
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Charts that look right on white and on black: grey lines, text in the page's own colour, one colour a source."""
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -21,16 +22,18 @@ OUTCOMES = {
 MANY = alt.Scale(scheme="tableau20")
 LEVEL = alt.Axis(labelAngle=0, labelOverlap=True)  # words beside each other, as many as there is room for
 _DAYS = {"day": 1, "week": 7}
+SLIM = alt.ExprRef("min(48, bandwidth('x'))")  # a few runs are no walls
 FAINT = "rgba(128, 128, 128, .22)"
 FONT = "'PT Sans', ui-sans-serif, system-ui, sans-serif"  # what the page around them is set in
 CONFIG = {
     "background": "transparent", "font": FONT,
+    "padding": {"left": 0, "right": 5, "top": 5, "bottom": 5},  # a picture begins where tables and words do
     "view": {"stroke": None},
     "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "offset": 12, "subtitleFontSize": 12,
               "subtitlePadding": 4},
     "axis": {"gridColor": FAINT, "domain": False, "ticks": False, "labelFontSize": 11, "labelPadding": 6,
              "titleFontSize": 11, "titleFontWeight": "normal"},
-    "legend": {"orient": "top", "labelFontSize": 11, "title": None, "symbolType": "square", "offset": 4},
+    "legend": {"orient": "top", "labelFontSize": 11, "title": None, "symbolType": "square", "offset": 10},
 }  # fmt: skip
 
 
@@ -64,7 +67,10 @@ def over_time(rows: list[Row], step: str, by: str, title: str, words: str = "", 
 
 def ranked(rows: list[Row], name: str, title: str, words: str = "", also: tuple[str, ...] = ()) -> Any:
     """Longest first, a colour a source. rows: <name>, source, n."""
-    names = list(dict.fromkeys(first_words(row[name]) for row in rows))
+    total = Counter[str]()
+    for row in rows:
+        total[first_words(row[name])] += row["n"]
+    names = [each for each, _ in total.most_common()]
     chart = alt.Chart(points(rows)).mark_bar(height=13, cornerRadius=2).encode(
         x=alt.X("n:Q", title=None, axis=alt.Axis(tickCount=4)),
         y=alt.Y(f"{name}:N", sort=names, title=None, axis=alt.Axis(labelLimit=230)),
@@ -92,7 +98,7 @@ def run_by_run(rows: list[Row], title: str, words: str = "", height: int = 150) 
     """A bar a run. rows: run, started, what (of OUTCOMES), n."""
     shown = [what for what in OUTCOMES if what in {row["what"] for row in rows}]
     colours = alt.Scale(domain=shown, range=[OUTCOMES[what] for what in shown])
-    chart = alt.Chart(points(rows)).mark_bar().encode(
+    chart = alt.Chart(points(rows)).mark_bar(width=SLIM).encode(
         x=alt.X("run:O", title="run", axis=LEVEL),
         y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
         color=alt.Color("what:N", scale=colours),
