@@ -265,7 +265,7 @@ def test_long_limit_stops_the_run(project: Project, world: GitHubWorld, status: 
     project.repos = [REPO]
     assert project.quick().code == 0
     assert project.memory is not None
-    held = repr(project.memory.cursors_of)
+    held = repr(project.memory.states)
     for n in range(130):
         world.repos[1001].comment(1, "maya", f"news {n}")
     world.advance(600)
@@ -289,7 +289,7 @@ def test_long_limit_stops_the_run(project: Project, world: GitHubWorld, status: 
     until = project.ledger("SELECT code, until_at FROM failures WHERE resolved_at IS NULL")
     assert until and {code for code, _ in until} == {"RATE_LIMITED"} and all(at for _, at in until)
     if request_number == 1:
-        assert repr(project.memory.cursors_of) == held, "a cursor moved"
+        assert repr(project.memory.states) == held, "a cursor moved"
     project.app.switches.before = None
     access.windows.clear()
     project.repos = (REPO, DOCS)
@@ -796,7 +796,7 @@ def test_repository_with_a_strange_name(project: Project, world: GitHubWorld, na
 def corrupt(project: Project, surface: str, change: Callable[[Any], object]) -> None:
     """Changes what is saved for the first repository."""
     assert project.memory is not None
-    scopes = project.memory.cursors_of["github"][surface]
+    scopes = project.memory.states["github"][surface]["scopes"]
     scope = REPO if surface == "repositories" else "1001"
     scopes[scope] = change(scopes[scope])
 

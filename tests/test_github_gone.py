@@ -12,7 +12,7 @@ import pytest
 from pipelines.demo.github.api.access import not_found
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
-from pipelines.demo.server.web import Request, Response
+from pipelines.demo.server.web import Bent, Request, Response
 from pipelines.state.ledger import Ledger
 from pipelines.sync.output.report import Report
 from tests.in_memory import in_memory
@@ -205,9 +205,13 @@ def test_the_same_disagreement_at_a_later_time_is_another(read: Desk, repo: Repo
             world.advance(seconds=3)
             asked.append(str(repo.comment(1, "odile", "Between the lists.")))
 
-    read.app.switches.before = before
+    def slow(request: Request) -> Bent | None:
+        """The issues are read by then."""
+        return Bent(delay=0.3) if request.path.endswith("/issues/comments") and asked.count(request.path) == 1 else None
+
+    read.app.switches.before, read.app.switches.fault = before, slow
     read.run()
-    read.app.switches.before = None
+    read.app.switches.before = read.app.switches.fault = None
     assert read.sql("SELECT remote_count, listed_count FROM github.thread_checks") == [(2, 3)]
     world.advance(seconds=60)
     repo.delete_comment(late)

@@ -11,6 +11,7 @@ from pipelines.demo.bluesky.world import BlueskyWorld
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.settings import landed_tables
+from sources.core.values import ORDER
 from tests.in_memory import in_memory
 from tests.synced import Desk, bluesky_desk, desk, gitlab_desk
 
@@ -90,7 +91,7 @@ def landed(desk: Desk) -> dict[str, list[str]]:
     """All rows of all tables of the source, but for dlt's own columns and our clock's."""
     source = desk.source(desk.names).name
     tables = {name: t for root in landed_tables()[source] for name, t in root.family().items()}
-    ours = {"noticed_at"}  # by a clock that goes on between the two
+    ours = {"noticed_at", ORDER}  # by a clock that goes on between the two; which list was first
     return {
         name: sorted(repr([row[c] for c in table.columns if c not in ours]) for row in desk.rows(f"{source}.{name}"))
         for name, table in tables.items()
