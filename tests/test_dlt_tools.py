@@ -1,6 +1,7 @@
 """What a user of dlt tries first: attach, dataset, info, drop, sync. They find the warehouse, and a run takes them in."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,26 +22,46 @@ NOW = pendulum.datetime(2026, 3, 1, 12)
 DLT = "from dlt._workspace.cli._dlt import _main; _main()"  # what the command `dlt` runs
 
 
-def read_once(world: Any, stir: Callable[[Any], None], desk_of: Callable[[], Desk]) -> Desk:
-    stir(world)
-    world.advance(seconds=600)
-    made = desk_of()
-    assert made.run().exit_code == 0
-    return made
-
-
-@pytest.fixture
-def github(tmp_path: Path) -> Desk:
+def github_at(data: Path) -> Desk:
     world = GitHubWorld(NOW)
     world.add_repo("lantern/lantern")
-    return read_once(world, stir_github, lambda: desk(tmp_path / "data", world))
+    stir_github(world)
+    world.advance(seconds=600)
+    return desk(data, world)
+
+
+def gitlab_at(data: Path) -> Desk:
+    world = GitLabWorld(NOW)
+    world.add_project("lantern/console")
+    stir_gitlab(world)
+    world.advance(seconds=600)
+    return gitlab_desk(data, world)
+
+
+@pytest.fixture(scope="module")
+def read(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Callable[[Path], Desk], Path], Desk]:
+    """Somebody who has read it once: a copy of who did so first."""
+    bases: dict[Any, Path] = {}
+
+    def copied(desk_at: Callable[[Path], Desk], data: Path) -> Desk:
+        if desk_at not in bases:
+            base = desk_at(tmp_path_factory.mktemp("read") / "data")
+            assert base.run().exit_code == 0
+            bases[desk_at] = base.home.path
+        shutil.copytree(bases[desk_at], data)
+        return desk_at(data)
+
+    return copied
 
 
 @pytest.fixture
-def gitlab(tmp_path: Path) -> Desk:
-    world = GitLabWorld(NOW)
-    world.add_project("lantern/console")
-    return read_once(world, stir_gitlab, lambda: gitlab_desk(tmp_path / "data", world))
+def github(tmp_path: Path, read: Callable[[Callable[[Path], Desk], Path], Desk]) -> Desk:
+    return read(github_at, tmp_path / "data")
+
+
+@pytest.fixture
+def gitlab(tmp_path: Path, read: Callable[[Callable[[Path], Desk], Path], Desk]) -> Desk:
+    return read(gitlab_at, tmp_path / "data")
 
 
 def dlt_says(desk: Desk, pipeline: str, *arguments: str) -> str:

@@ -5,7 +5,8 @@ import pytest
 from pipelines.demo.gitlab.project import MergeRequest, Project
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.state import watched
-from tests.small_gitlab import gitlab, project, world
+from tests.small_gitlab import placed_gitlab as gitlab
+from tests.small_gitlab import project, world
 from tests.synced import GitLabDesk
 
 __all__ = ["gitlab", "project", "world"]
