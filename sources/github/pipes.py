@@ -6,6 +6,7 @@ one resource fills:
     repositories     repositories                                    issues           issues, openers
     pull_requests    pull_requests, reviews, latest_versions         issue_comments   issue_comments, latest_versions
     review_comments  review_comments, review_comment_anchors, latest_versions
+    review_threads   review_threads (threads, closes): which are resolved; wants a token
 
 Issues and pull requests have child tables for what they are given (`issues__labels`, …). Comment tables keep every
 version (`id`, `version`). What could not be read lies in `quarantine`, raw.
@@ -21,7 +22,7 @@ from sources.core.scope import Found
 from sources.declared import needs, settings
 from sources.extraction import Extraction, without_rechecks
 from sources.github.repository import REPOSITORY
-from sources.github.source import LISTS, Github, GithubConfig
+from sources.github.source import LATER, LISTS, Github, GithubConfig
 from sources.github.tables import FILLS
 from sources.pipes import places, rest, surface
 
@@ -35,6 +36,7 @@ def github(
     api_url: str | None = None,
     since: str | None = None,
     overlap_seconds: int | None = None,
+    fetch_review_threads: bool | None = None,
     max_rows: int | None = None,
     max_seconds: float | None = None,
 ) -> DltSource:
@@ -44,8 +46,9 @@ def github(
     extraction: every list stops where the next one goes on.
     """
     config = settings(
-        GithubConfig, "github", repos=repos, token=token, api_url=api_url, since=since, overlap_seconds=overlap_seconds
-    )
+        GithubConfig, "github", repos=repos, token=token, api_url=api_url, since=since, overlap_seconds=overlap_seconds,
+        fetch_review_threads=fetch_review_threads,
+    )  # fmt: skip
     needs("github", "repos", config.repos)
     service, fills = Github(config), without_rechecks(FILLS)
     return declared(service, Extraction(lambda: connect(config.api_url, service.headers), fills, max_rows, max_seconds))
@@ -54,10 +57,11 @@ def github(
 @dlt.source(name="github")
 def declared(service: Github, extraction: Extraction) -> Any:
     """Its resources, in order."""
+    walks = {**LISTS, **LATER}
     found = places(extraction, service.scopes(), REPOSITORY, str.lower, service.found)
 
     def listed(name: str) -> Any:
-        return surface(extraction, found, name, lambda found: LISTS[name](found.place, service.config))
+        return surface(extraction, found, name, lambda found: walks[name](found.place, service.config))
 
     return [
         found,
@@ -66,5 +70,6 @@ def declared(service: Github, extraction: Extraction) -> Any:
         listed("pull_requests"),
         listed("issue_comments"),
         listed("review_comments"),
+        *([listed("review_threads")] if service.config.reads_threads else []),
         *rest(extraction),
     ]

@@ -25,7 +25,7 @@ from sources.core.values import Json, Row, Unreadable, instant, integer, maybe, 
 from sources.github import rows
 from sources.github.reviews import Read, owed, read_reviews
 
-__all__ = ["SETTLE", "owed_reviews", "pull_batches", "pull_requests"]
+__all__ = ["SETTLE", "changed_pulls", "owed_reviews", "pull_batches", "pull_requests"]
 
 log = logging.getLogger("earshot.github")
 
@@ -69,19 +69,27 @@ def load(saved: object, now: DateTime) -> Watermark:
 
 
 async def pull_requests(repo: Scope, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
-    mark, read = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now), set[object]()
-    if mark.newest is None:
-        async for reached, found in _first_walk(repo, mark, overlap, floor):
-            for batch in await pull_batches(repo, found, "pull_requests", repo.scope, reached.json()):
-                yield batch
-            mark = reached
-    async for caught_up, found in _catch_up(repo, mark, overlap):
+    read = set[object]()
+    async for reached, found in changed_pulls(repo, "pull_requests", overlap, floor):
         read |= {pull.get("number") for pull in found}
-        cursor = caught_up.json() if caught_up else None
+        cursor = reached.json() if reached else None
         for batch in await pull_batches(repo, found, "pull_requests", repo.scope, cursor):
             yield batch
     async for batch in owed_reviews(repo, read):
         yield batch
+
+
+async def changed_pulls(
+    repo: Scope, surface: str, overlap: timedelta, floor: DateTime | None
+) -> AsyncIterator[tuple[Watermark | None, list[Json]]]:
+    """What is new in the list since this surface's watermark, and the watermark that is right once it has landed."""
+    mark = load(repo.reading.raw_cursor(surface, repo.scope), repo.now)
+    if mark.newest is None:
+        async for reached, found in _first_walk(repo, mark, overlap, floor):
+            yield reached, found
+            mark = reached
+    async for caught_up, found in _catch_up(repo, mark, overlap):
+        yield caught_up, found
 
 
 async def _first_walk(

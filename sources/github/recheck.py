@@ -21,10 +21,11 @@ from sources.core.values import Json, Row, integer, json_record, need
 from sources.github import rows
 from sources.github.pull_requests import pull_batches
 from sources.github.repository import comment_rows, issue_rows, review_comment_rows, review_rows
+from sources.github.review_threads import recheck as threads_again
 
 __all__ = [
     "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks",
-    "pull_request", "retries", "review_comments", "reviews",
+    "pull_request", "retries", "review_comments", "reviews", "threads",
 ]  # fmt: skip
 
 AT_ONCE = 10
@@ -67,6 +68,15 @@ orphaned AS (
     WHERE i.id IS NULL AND NOT EXISTS (SELECT 1 FROM github.openers AS o WHERE o.parent_key = c.parent_key)
           AND NOT EXISTS (SELECT 1 FROM unread AS u WHERE u.surface = 'issues' AND u.parent_key = c.parent_key)
     GROUP BY c.scope, c.number
+),
+threads_due AS (
+    SELECT p.scope, p.number, row_number() OVER (PARTITION BY p.scope ORDER BY p.number DESC) - 1 AS nth
+    FROM github.pull_requests AS p JOIN known AS k ON k.parent_key = p.parent_key
+    LEFT JOIN github.review_threads AS r ON r.parent_key = p.parent_key
+    WHERE $reads_threads AND (r.parent_key IS NULL OR r.read_for_updated_at <> p.updated_at OR NOT r.is_settled
+          OR (p.state = 'open' AND EXISTS (SELECT 1 FROM swept AS s WHERE s.surface = 'issues'
+              AND s.scope IN (p.scope, p.scope || '/' || CAST(p.number AS VARCHAR)))))
+          AND p.parent_key NOT IN (SELECT parent_key FROM unseen)
 ),
 suspects AS (
 SELECT 'comments' AS task, i.scope, i.number, i.id, i.is_pull_request, i.comment_count AS remote_count, h.ids, h.marked,
@@ -123,6 +133,9 @@ UNION ALL
 SELECT 'review_comments', c.scope, c.number, 0, true, 0, NULL, list(DISTINCT c.id), NULL, max(a.seen_at)
 FROM github.review_comments AS c JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
 JOIN github.review_comment_anchors AS a ON a.id = c.id WHERE a.seen_at > d.noticed_at GROUP BY c.scope, c.number
+UNION ALL
+SELECT 'threads', scope, max(number), 0, true, 0, list(number), NULL, NULL, NULL
+FROM threads_due GROUP BY scope, nth // $threads_at_once
 )
 SELECT s.*, CASE WHEN m.is_deleted OR o.is_deleted THEN 'deleted'
                  WHEN m.is_missing OR o.is_missing THEN 'missing' END AS was
@@ -206,6 +219,12 @@ async def reviews(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     gone, back = ids_in(suspect, "ids") - there, ids_in(suspect, "marked") & there
     deletions = marks(repo, "review", number, gone, back)
     yield Batch("rechecks", repo.scope, {**shaped, "deletions": deletions})
+
+
+async def threads(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
+    """Which of their threads are resolved, of several pull requests at once."""
+    async for batch in threads_again(repo, sorted(ids_in(suspect, "ids"), reverse=True)):
+        yield batch
 
 
 async def review_comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:

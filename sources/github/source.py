@@ -7,7 +7,8 @@ Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `sinc
         reviews: no list of their own; read with their pull request whenever that changed (reviews.py).
 Tables  repositories (id), issues (id; pull requests are issues too; labels, assignees), openers, issue_comments,
         review_comments, reviews (id, version), review_comment_anchors (id), pull_requests (id; labels, assignees,
-        requested_reviewers, requested_teams), deletions (kind, id), thread_checks (parent_key)
+        requested_reviewers, requested_teams), review_threads (parent_key; review_threads.py), deletions (kind, id),
+        thread_checks (parent_key)
 """
 
 import re
@@ -33,6 +34,8 @@ from sources.github.pull_requests import SETTLE, owed_reviews, pull_batches, pul
 from sources.github.recheck import AT_ONCE, SUSPECTS, retries
 from sources.github.reply import GithubAnswers
 from sources.github.repository import REPOSITORY, comment_rows, issue_rows, place_of, review_comment_rows
+from sources.github.review_threads import AT_ONCE as THREADS_AT_ONCE
+from sources.github.review_threads import NO_TOKEN, along
 from sources.github.tables import FILLS, TABLES
 from sources.github.targets import HELD, fetch
 
@@ -55,6 +58,7 @@ class GithubConfig:
     pulls: dict[str, list[int]] = field(default_factory=dict)
     since: str = ""
     overlap_seconds: int = 120
+    fetch_review_threads: bool = True  # which of them are resolved: GraphQL tells, to those who have a token
 
     def __post_init__(self) -> None:
         check_address("[sources.github]", self.api_url)
@@ -72,6 +76,10 @@ class GithubConfig:
         """The configured start. An epoch `since` would return an empty list: before 1971 means from the beginning."""
         start = start_of("[sources.github]", self.since)
         return start if start and start.year > 1970 else None
+
+    @property
+    def reads_threads(self) -> bool:
+        return self.fetch_review_threads and bool(self.token)
 
     @property
     def overlap(self) -> timedelta:
@@ -114,6 +122,8 @@ class Github:
         """Its lists are read, unless a few of its pull requests are followed by themselves."""
         repo = found.place
         self.places[repo.scope] = repo
+        if self.config.fetch_review_threads and not self.config.token:
+            repo.reading.skip("review threads", NO_TOKEN)
         pulls = {name.lower(): numbers for name, numbers in self.config.pulls.items()}.get(found.name.lower())
         if pulls is None:
             repo.reading.whole[repo.scope] = self.config.floor
@@ -153,7 +163,8 @@ class Github:
         return retries(self.places, due)
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        return {"floor": self.config.floor}
+        reads = self.config.reads_threads
+        return {"floor": self.config.floor, "reads_threads": reads, "threads_at_once": THREADS_AT_ONCE}
 
     @property
     def default_place(self) -> str:
@@ -171,7 +182,7 @@ class Github:
         return (await look_up(reading, REPOSITORY, name, name.lower()))[0]
 
     async def fetch(self, place: Scope, target: Target) -> Fetched:
-        return await fetch(place, target)
+        return await fetch(place, target, reads_threads=self.config.reads_threads)
 
     async def _one_pull(self, repo: Scope, number: int) -> AsyncIterator[Batch]:
         surfaces = {
@@ -291,4 +302,7 @@ LISTS: dict[str, Callable[[Scope, GithubConfig], AsyncIterator[Batch]]] = {
     "pull_requests": lambda repo, config: pull_requests(repo, config.overlap, config.floor),
     "issue_comments": issue_comments,
     "review_comments": review_comments,
+}
+LATER: dict[str, Callable[[Scope, GithubConfig], AsyncIterator[Batch]]] = {  # in a run, what the warehouse says is due
+    "review_threads": lambda repo, config: along(repo, config.overlap, config.floor),
 }

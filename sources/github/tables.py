@@ -5,6 +5,7 @@ sets, replaced with it.
 """
 
 from sources.core.surfaces import Fills
+from sources.github.review_threads import REVIEW_THREADS
 from sources.github.rows.comments import ANCHORS, ISSUE_COMMENTS, REVIEW_COMMENTS
 from sources.github.rows.issues import ISSUES, OPENERS
 from sources.github.rows.marks import DELETIONS, LATEST, THREAD_CHECKS
@@ -20,7 +21,8 @@ FILLS: Fills = {
     "pull_requests": (PULL_REQUESTS, REVIEWS, LATEST),
     "issue_comments": (ISSUE_COMMENTS, LATEST),
     "review_comments": (REVIEW_COMMENTS, ANCHORS, LATEST),
+    "review_threads": (REVIEW_THREADS,),
     "rechecks": (DELETIONS, THREAD_CHECKS),
 }
 READ = (REPOSITORIES, ISSUES, OPENERS, PULL_REQUESTS, ISSUE_COMMENTS, REVIEW_COMMENTS, ANCHORS, REVIEWS)
-TABLES = (*READ, DELETIONS, THREAD_CHECKS, LATEST)
+TABLES = (*READ, REVIEW_THREADS, DELETIONS, THREAD_CHECKS, LATEST)

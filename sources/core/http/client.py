@@ -20,7 +20,7 @@ from pendulum import DateTime
 
 from sources.core.http.counts import RequestCounts
 from sources.core.http.given_up import Endpoints
-from sources.core.http.limits import Quota, limit_wait, quota, server_time
+from sources.core.http.limits import Quota, limit_wait, points_left, points_wait, quota, server_time
 from sources.core.http.pauses import MAX_LIMITS, Pauses
 from sources.core.http.response import (
     Answer,
@@ -40,6 +40,7 @@ log = logging.getLogger("earshot.http")
 
 Params = Mapping[str, str | int | list[str]]
 Answers = dict[object, Answer]  # by what was asked
+LimitWait = Callable[[int, Mapping[str, str], bytes], float | None]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
@@ -66,6 +67,8 @@ class Api:
     waits: dict[str, DateTime] = field(default_factory=dict)  # host → until when, by our clock; for a screen
     heard: Answers | None = None  # what was answered, for whoever asks the same again
     known: Answers = field(default_factory=dict)  # what somebody else has heard; each is good once
+    limit_wait: LimitWait = limit_wait  # how an answer is told from one
+    _graphql: "Api | None" = None  # the same host, under the limit that it has for that
     _endpoints: Endpoints = field(default_factory=Endpoints)
 
     def __post_init__(self) -> None:
@@ -78,20 +81,18 @@ class Api:
         asked = (str(url), repr(sorted((params or {}).items())), etag)
         if (answer := self.known.pop(asked, None)) is not None:
             return answer
-        retries = self.max_retries if self._endpoints.admits(url.path) else 0
-        for _ in range(MAX_LIMITS + 1):
-            try:
-                answer, is_limited = await self._patient(url, params, etag, tally, retries)
-            except Temporary as why:
-                self._endpoints.heard(url.path, why)
-                raise
-            if not is_limited:
-                self._endpoints.heard(url.path)
-                answer = accepted(answer)
-                if self.heard is not None:
-                    self.heard[asked] = answer
-                return answer
-        raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
+        answer = await self._read(url, params, {"if-none-match": etag} if etag else {}, tally)
+        if self.heard is not None:
+            self.heard[asked] = answer
+        return answer
+
+    async def query(self, url: str, body: Mapping[str, object], tally: RequestCounts | None = None) -> Answer:
+        """A question to GraphQL: a POST that only reads, repeated as any read is. Its limit is its own, and stops nobody
+        who asks otherwise."""
+        apart = self._graphql = self._graphql or self._again(self.base, limit_wait=points_wait)
+        answer = await apart._read(apart.own(url), None, {}, tally or RequestCounts(), "POST", body)
+        apart.quota = points_left(answer.headers, answer.data)
+        return answer
 
     async def send(
         self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: RequestCounts | None = None
@@ -122,6 +123,9 @@ class Api:
             before.ahead,
         )
         self.waits, self._endpoints, self._pauses = before.waits, before._endpoints, before._pauses.again()
+        if before._graphql is not None:
+            self._graphql = self._again(self.base, limit_wait=points_wait)
+            self._graphql.after(before._graphql)
 
     @property
     def now(self) -> DateTime:
@@ -146,14 +150,36 @@ class Api:
             url = httpx.URL(base.rstrip("/"))
         except httpx.InvalidURL:
             raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
+        return self._again(url)
+
+    def _again(self, base: httpx.URL, limit_wait: LimitWait = limit_wait) -> "Api":
+        """With the same connections, and limits and pauses of its own."""
         return Api(
-            self.client, url, self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep, has_secrets=False,
-            waits=self.waits,
+            self.client, base, self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep,
+            has_secrets=self.has_secrets, waits=self.waits, limit_wait=limit_wait,
         )  # fmt: skip
 
+    async def _read(
+        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: RequestCounts,
+        method: str = "GET", body: object = None,
+    ) -> Answer:  # fmt: skip
+        """As often as it takes, within bounds."""
+        retries = self.max_retries if self._endpoints.admits(url.path) else 0
+        for _ in range(MAX_LIMITS + 1):
+            try:
+                answer, is_limited = await self._patient(url, params, headers, tally, retries, method, body)
+            except Temporary as why:
+                self._endpoints.heard(url.path, why)
+                raise
+            if not is_limited:
+                self._endpoints.heard(url.path)
+                return accepted(answer)
+        raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
+
     async def _patient(
-        self, url: httpx.URL, params: Params | None, etag: str | None, tally: RequestCounts, retries: int
-    ) -> tuple[Answer, bool]:
+        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: RequestCounts, retries: int,
+        method: str, body: object,
+    ) -> tuple[Answer, bool]:  # fmt: skip
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
@@ -162,7 +188,7 @@ class Api:
         ):  # fmt: skip
             with attempt:
                 tally.retries += attempt.num > 1
-                return await self._asked(url, params, {"if-none-match": etag} if etag else {}, tally)
+                return await self._asked(url, params, headers, tally, method, body)
         raise AssertionError("a retry loop ends by return or raise")
 
     async def _asked(
@@ -179,7 +205,7 @@ class Api:
                 else:
                     self._pauses.pause(why.wait, self.now)
                 raise
-            wait = limit_wait(answer.status, answer.headers, answer.body)
+            wait = self.limit_wait(answer.status, answer.headers, answer.body)
             self._pauses.answered(turn, wait, self.now)
             return answer, wait is not None
 
