@@ -18,11 +18,12 @@ from dlt.extract.source import DltSource
 
 from sources.core.http.client import connect
 from sources.core.scope import Found
+from sources.core.surfaces import Surface
 from sources.declared import needs, settings
 from sources.extraction import Extraction, without_rechecks
 from sources.github.repository import REPOSITORY
-from sources.github.source import LISTS, Github, GithubConfig
-from sources.github.tables import FILLS
+from sources.github.source import Github, GithubConfig
+from sources.github.tables import FILLS, SURFACES
 from sources.pipes import places, rest, surface
 
 __all__ = ["declared", "github"]
@@ -56,15 +57,12 @@ def declared(service: Github, extraction: Extraction) -> Any:
     """Its resources, in order."""
     found = places(extraction, service.scopes(), REPOSITORY, str.lower, service.found)
 
-    def listed(name: str) -> Any:
-        return surface(extraction, found, name, lambda found: LISTS[name](found.place, service.config))
+    def listed(each: Surface) -> Any:
+        return surface(extraction, found, each.name, lambda found: each.walk(found.place, service.config))
 
     return [
         found,
         surface(extraction, found, "repositories", Found.batches, is_list=False),
-        listed("issues"),
-        listed("pull_requests"),
-        listed("issue_comments"),
-        listed("review_comments"),
+        *map(listed, SURFACES),
         *rest(extraction),
     ]

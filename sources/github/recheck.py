@@ -18,9 +18,13 @@ from sources.core.paging import walk
 from sources.core.reading import Batch, Unread, Walk
 from sources.core.scope import Scope, identify_by, noticed
 from sources.core.values import Json, Row, integer, json_record, need
-from sources.github import rows
-from sources.github.pull_requests import pull_batches
-from sources.github.repository import comment_rows, issue_rows, review_comment_rows, review_rows
+from sources.github.marks import deletion_row
+from sources.github.surfaces.issue_comments import comment_rows
+from sources.github.surfaces.issues import issue_rows
+from sources.github.surfaces.parts import number_told, parent_key
+from sources.github.surfaces.pull_requests import pull_batches
+from sources.github.surfaces.review_comments import review_comment_rows
+from sources.github.surfaces.reviews import review_rows
 
 __all__ = [
     "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks",
@@ -167,7 +171,7 @@ async def _again(repo: Scope, record: Unread) -> AsyncIterator[Batch]:
 
 def address(surface: str, kept: Json) -> str | None:
     """Where a record is told by itself: by its number, or as its own address says."""
-    path, own, number = SINGLE[surface][0], kept.get("url"), rows.number_told(kept)
+    path, own, number = SINGLE[surface][0], kept.get("url"), number_told(kept)
     id_ = kept.get("number" if surface in ("issues", "pull_requests") else "id")
     if isinstance(id_, int):
         return path.format(id_, number=number) if number or "number" not in path else None
@@ -181,7 +185,7 @@ async def comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     found = await listed(repo, f"issues/{number}/comments")
     there = ids_of(found)
     check = {
-        "parent_key": rows.parent_key(repo.scope, number), "scope": repo.scope, "number": number,
+        "parent_key": parent_key(repo.scope, number), "scope": repo.scope, "number": number,
         "remote_count": suspect["remote_count"], "listed_count": len(there), "updated_at": suspect["updated_at"],
         "checked_at": repo.now,
     }  # fmt: skip
@@ -245,8 +249,8 @@ def ids_of(found: list[Json]) -> set[int]:
 def marks(repo: Scope, kind: str, number: int, gone: set[int], back: set[int], at: DateTime | None = None) -> list[Row]:
     mark = (repo.scope, number, at or repo.now)
     return [
-        *(rows.deletion_row(kind, id_, *mark, "no longer listed") for id_ in sorted(gone)),
-        *(rows.deletion_row(kind, id_, *mark, "listed again", gone=False) for id_ in sorted(back)),
+        *(deletion_row(kind, id_, *mark, "no longer listed") for id_ in sorted(gone)),
+        *(deletion_row(kind, id_, *mark, "listed again", gone=False) for id_ in sorted(back)),
     ]
 
 

@@ -9,9 +9,10 @@ from sources.core.reading import Batch
 from sources.core.scope import Scope
 from sources.core.targets import Dependent, Fetched, Held, Target, moment
 from sources.core.values import Json, Row
-from sources.github import rows
 from sources.github.recheck import comments, ids_of, listed, marks, reviews
-from sources.github.repository import issue_rows, review_comment_rows
+from sources.github.surfaces.issues import issue_rows
+from sources.github.surfaces.pull_request_rows import pull_request_row
+from sources.github.surfaces.review_comments import review_comment_rows
 
 __all__ = ["HELD", "fetch"]
 
@@ -68,7 +69,7 @@ def _belongs(repo: Scope, target: Target, found: list[Json]) -> None:
 
 
 def _pull_row(repo: Scope, *, is_whole: bool) -> Callable[[Json, str, str, object], Row]:
-    return lambda pull, scope, name, _: rows.pull_request_row(pull, scope, name, repo.now, is_whole)
+    return lambda pull, scope, name, _: pull_request_row(pull, scope, name, repo.now, is_whole)
 
 
 def _comments(repo: Scope, row: Row) -> Dependent:
