@@ -29,9 +29,11 @@ AT_ONCE = 20
 DID = re.compile(r"did:(plc:[a-z2-7]{24}|web:[a-zA-Z0-9._%-]+)")
 HANDLE = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 GONE = {
-    "AccountDeactivated": "deactivated", "AccountTakedown": "taken down", "BlockedActor": "blocked",
+    "AccountDeactivated": "deactivated",
+    "AccountTakedown": "taken down",
+    "BlockedActor": "blocked",
     "BlockedByActor": "blocked",
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -66,10 +68,16 @@ class Account:
     def row(self, status: str, watermark: DateTime | None, now: DateTime) -> Row:
         who = {"handle": self.handle, "display_name": None, "is_unlisted": False, **self.told}
         return {
-            **who, "did": self.did, "scope": self.did, "configured_as": self.name, "status": status,
-            "handle_taken_by": self.taken_by, "watermark": watermark, "deep_swept_at": self.instant("compared"),
+            **who,
+            "did": self.did,
+            "scope": self.did,
+            "configured_as": self.name,
+            "status": status,
+            "handle_taken_by": self.taken_by,
+            "watermark": watermark,
+            "deep_swept_at": self.instant("compared"),
             "changed_at": now,
-        }  # fmt: skip
+        }
 
     def row_again(self, now: DateTime) -> Row:
         """As it was committed last."""
@@ -216,8 +224,11 @@ def _remember(account: Account, holder: Json | None) -> None:
         if account.taken_by:
             log.warning(
                 "%s is now the handle of another account (%s); %s is followed on as %s",
-                account.name, account.taken_by, account.did, account.handle,
-            )  # fmt: skip
+                account.name,
+                account.taken_by,
+                account.did,
+                account.handle,
+            )
 
 
 def _did(known: object) -> str | None:
