@@ -20,9 +20,19 @@ __all__ = ["QUARANTINE", "Owned", "arrow", "declared", "hints", "needs", "quaran
 T = TypeVar("T")
 
 TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp", "double": "double"}
-QUARANTINE = Table("quarantine", ("key",), {
-    "key": TEXT, "scope": TEXT, "surface": TEXT, "reason": TEXT, "raw": TEXT, "parent_key": TEXT, "met_at": INSTANT,
-})  # fmt: skip
+QUARANTINE = Table(
+    "quarantine",
+    ("key",),
+    {
+        "key": TEXT,
+        "scope": TEXT,
+        "surface": TEXT,
+        "reason": TEXT,
+        "raw": TEXT,
+        "parent_key": TEXT,
+        "met_at": INSTANT,
+    },
+)
 
 
 def settings(shape: type[T], name: str, **given: object) -> T:

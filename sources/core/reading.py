@@ -21,9 +21,18 @@ from sources.core.unread import Quarantined, Unread, quarantine_key
 from sources.core.values import Json, Row, Unreadable, json_bytes
 
 __all__ = [
-    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Unread", "Walk", "is_of_one", "not_understood",
-    "quarantine_key", "side_by_side",
-]  # fmt: skip
+    "Batch",
+    "Payload",
+    "Problem",
+    "Quarantined",
+    "Reading",
+    "Unread",
+    "Walk",
+    "is_of_one",
+    "not_understood",
+    "quarantine_key",
+    "side_by_side",
+]
 
 log = logging.getLogger("earshot")
 accounts = logging.getLogger("earshot.accounts")  # a line each where something happened, whatever else is told
@@ -175,8 +184,13 @@ class Reading:
         tally = self.tallies.get((surface, scope), RequestCounts())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
-            surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,
-        )  # fmt: skip
+            surface,
+            name,
+            tally.requests,
+            tally.not_modified,
+            tally.fetched,
+            tally.new,
+        )
 
     def _counts(self, batch: Batch, surface: str, scope: str) -> None:
         self.deleted += sum(row["is_deleted"] is True for row in batch.rows.get("deletions", ()))
@@ -209,9 +223,13 @@ class Reading:
         self.skipped[name] = why
 
     def shape(
-        self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], V],
+        self,
+        scope: str,
+        surface: str,
+        items: Iterable[Json],
+        row: Callable[[Json], V],
         parent: Callable[[Json], str | None] = lambda item: None,
-    ) -> list[V]:  # fmt: skip
+    ) -> list[V]:
         """Rows of the items that can be read; the others go to quarantine, raw, with the key of their `parent`."""
         rows = []
         for item in items:

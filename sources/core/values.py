@@ -20,11 +20,35 @@ import pyarrow as pa
 from pendulum import DateTime
 
 __all__ = [
-    "COUNT", "FLAG", "INSTANT", "NUMBER", "ORDER", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "has_passed", "held_instant", "instant", "integer", "json_bytes", "json_record",
-    "json_text", "json_value",
-    "maybe", "need", "number", "stamp", "text", "version",
-]  # fmt: skip
+    "COUNT",
+    "FLAG",
+    "INSTANT",
+    "NUMBER",
+    "ORDER",
+    "TEXT",
+    "Json",
+    "Oversized",
+    "Row",
+    "Table",
+    "Unreadable",
+    "event_key",
+    "fingerprint",
+    "flag",
+    "has_passed",
+    "held_instant",
+    "instant",
+    "integer",
+    "json_bytes",
+    "json_record",
+    "json_text",
+    "json_value",
+    "maybe",
+    "need",
+    "number",
+    "stamp",
+    "text",
+    "version",
+]
 
 Json = dict[str, object]
 Row = dict[str, object]

@@ -110,11 +110,18 @@ async def orphans(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
             return
         told = [
             deletion_row(
-                "issue_comment", id_, repo.scope, number, repo.now, f"its issue answers {failure.status}",
-                gone=is_sure, run=_followed(repo, failure), is_missing=not is_sure,
+                "issue_comment",
+                id_,
+                repo.scope,
+                number,
+                repo.now,
+                f"its issue answers {failure.status}",
+                gone=is_sure,
+                run=_followed(repo, failure),
+                is_missing=not is_sure,
             )
             for id_ in (sorted(ids) if is_sure else [min(ids)])
-        ]  # fmt: skip
+        ]
         yield Batch("rechecks", repo.scope, {"deletions": told})
     else:
         shaped = issue_rows(repo, [found])
@@ -131,9 +138,16 @@ async def _absent(repo: Scope, suspect: Row, failure: Failure) -> Batch:
     if was != "deleted":
         repo.reading.absent_is(f"{repo.name}#{number}", parent_key(repo.scope, number), cause, is_sure=is_sure)
     mark = deletion_row(
-        kind, _id(suspect), repo.scope, number, noticed(repo.api.now, suspect["held_at"]), cause, gone=is_sure,
-        is_missing=not is_sure, run=_followed(repo, failure),
-    )  # fmt: skip
+        kind,
+        _id(suspect),
+        repo.scope,
+        number,
+        noticed(repo.api.now, suspect["held_at"]),
+        cause,
+        gone=is_sure,
+        is_missing=not is_sure,
+        run=_followed(repo, failure),
+    )
     return Batch("rechecks", repo.scope, {"deletions": [mark]})
 
 
@@ -151,6 +165,11 @@ def _id(suspect: Row) -> int:
 
 
 TASKS = {
-    "comments": comments, "pull_request": pull_request, "reviews": reviews, "issue": issue,
-    "review_comments": review_comments, "orphans": orphans, "back": back,
-}  # fmt: skip
+    "comments": comments,
+    "pull_request": pull_request,
+    "reviews": reviews,
+    "issue": issue,
+    "review_comments": review_comments,
+    "orphans": orphans,
+    "back": back,
+}

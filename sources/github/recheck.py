@@ -27,9 +27,20 @@ from sources.github.surfaces.review_comments import review_comment_rows
 from sources.github.surfaces.reviews import review_rows
 
 __all__ = [
-    "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks",
-    "pull_request", "retries", "review_comments", "reviews",
-]  # fmt: skip
+    "ABSENT",
+    "AT_ONCE",
+    "LISTS",
+    "SUSPECTS",
+    "comments",
+    "ids_in",
+    "ids_of",
+    "listed",
+    "marks",
+    "pull_request",
+    "retries",
+    "review_comments",
+    "reviews",
+]
 
 AT_ONCE = 10
 ABSENT = ("NOT_FOUND", "PROJECT_MISMATCH")  # no such thing here, or no more
@@ -185,10 +196,14 @@ async def comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     found = await listed(repo, f"issues/{number}/comments")
     there = ids_of(found)
     check = {
-        "parent_key": parent_key(repo.scope, number), "scope": repo.scope, "number": number,
-        "remote_count": suspect["remote_count"], "listed_count": len(there), "updated_at": suspect["updated_at"],
+        "parent_key": parent_key(repo.scope, number),
+        "scope": repo.scope,
+        "number": number,
+        "remote_count": suspect["remote_count"],
+        "listed_count": len(there),
+        "updated_at": suspect["updated_at"],
         "checked_at": repo.now,
-    }  # fmt: skip
+    }
     deletions = marks(repo, "issue_comment", number, ids_in(suspect, "ids") - there, ids_in(suspect, "marked") & there)
     yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": deletions, "thread_checks": [check]})
 
@@ -229,11 +244,12 @@ async def _pulls(repo: Scope, found: list[Json]) -> list[Batch]:
 
 ADDRESS = re.compile(r"(?:issues|pulls)(?:/comments)?/[0-9]{1,18}$")
 SINGLE: dict[str, tuple[str, Callable[[Scope, list[Json]], Awaitable[list[Batch]]]]] = {
-    "issues": ("issues/{}", partial(_plain, issue_rows)), "pull_requests": ("pulls/{}", _pulls),
+    "issues": ("issues/{}", partial(_plain, issue_rows)),
+    "pull_requests": ("pulls/{}", _pulls),
     "issue_comments": ("issues/comments/{}", partial(_plain, comment_rows)),
     "review_comments": ("pulls/comments/{}", partial(_plain, review_comment_rows)),
     "reviews": ("pulls/{number}/reviews/{}", partial(_plain, review_rows)),
-}  # fmt: skip
+}
 
 
 async def listed(repo: Scope, path: str) -> list[Json]:

@@ -30,10 +30,15 @@ def place_of(scope: str, name: str, now: DateTime, reading: Reading) -> Scope:
         return led is None or led.groups() == (scope, asked)
 
     return Scope(
-        scope, name, f"/repos/{name}", now, reading,
-        lambda at: {"since": at.format("YYYY-MM-DD[T]HH:mm:ss[Z]")}, is_own=is_own,
+        scope,
+        name,
+        f"/repos/{name}",
+        now,
+        reading,
+        lambda at: {"since": at.format("YYYY-MM-DD[T]HH:mm:ss[Z]")},
+        is_own=is_own,
         parent_of=parent_of,
-    )  # fmt: skip
+    )
 
 
 def _identity(name: str, answer: Answer) -> Row:

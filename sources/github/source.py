@@ -34,9 +34,12 @@ from sources.github.targets import HELD, fetch
 __all__ = ["Github", "GithubConfig"]
 
 TYPES = {
-    "issues": frozenset({"issues"}), "prs": frozenset({"pull_requests"}), "reviews": frozenset({"pull_requests"}),
-    "comments": frozenset({"issue_comments", "review_comments"}), "repositories": frozenset(),
-}  # fmt: skip
+    "issues": frozenset({"issues"}),
+    "prs": frozenset({"pull_requests"}),
+    "reviews": frozenset({"pull_requests"}),
+    "comments": frozenset({"issue_comments", "review_comments"}),
+    "repositories": frozenset(),
+}
 ALL = frozenset(surface.name for surface in SURFACES)
 HEADERS = {"accept": "application/vnd.github+json", "x-github-api-version": "2022-11-28"}
 

@@ -75,10 +75,14 @@ def _pull_row(repo: Scope, *, is_whole: bool) -> Callable[[Json, str, str, objec
 def _comments(repo: Scope, row: Row) -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
         suspect = {
-            "number": row["number"], "id": row["id"], "is_pull_request": row["is_pull_request"],
-            "remote_count": row["comment_count"], "ids": held.get("comments"), "marked": held.get("comments_marked"),
+            "number": row["number"],
+            "id": row["id"],
+            "is_pull_request": row["is_pull_request"],
+            "remote_count": row["comment_count"],
+            "ids": held.get("comments"),
+            "marked": held.get("comments_marked"),
             "updated_at": row["updated_at"],
-        }  # fmt: skip
+        }
         async for batch in comments(repo, suspect):
             yield batch
 

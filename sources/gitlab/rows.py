@@ -14,14 +14,38 @@ from pendulum import DateTime
 from sources.core.values import Json, Row, Unreadable, event_key, flag, instant, integer, maybe, need, text, version
 
 __all__ = [
-    "inner", "issue_row", "listed_version", "merge_request_row", "named", "number_told", "opener_row", "parent_key",
-    "people", "project_row", "reviewers_told", "times",
-]  # fmt: skip
+    "inner",
+    "issue_row",
+    "listed_version",
+    "merge_request_row",
+    "named",
+    "number_told",
+    "opener_row",
+    "parent_key",
+    "people",
+    "project_row",
+    "reviewers_told",
+    "times",
+]
 
 SHOWN = (
-    "title", "description", "state", "labels", "sha", "user_notes_count", "draft", "work_in_progress", "merge_status",
-    "detailed_merge_status", "merged_at", "confidential", "assignees", "reviewers", "milestone", "target_branch",
-)  # fmt: skip
+    "title",
+    "description",
+    "state",
+    "labels",
+    "sha",
+    "user_notes_count",
+    "draft",
+    "work_in_progress",
+    "merge_status",
+    "detailed_merge_status",
+    "merged_at",
+    "confidential",
+    "assignees",
+    "reviewers",
+    "milestone",
+    "target_branch",
+)
 SIGNS = {"merge_request": "!", "issue": "#"}
 ADDRESS = re.compile(r"/(merge_requests|issues(?:/incident)?|work_items)/([0-9]{1,18})$")
 
@@ -211,8 +235,13 @@ def _labels(parent: Json, key: str) -> list[Row]:
 
 
 def state_event(event: Json, key: str) -> Row:
-    return {"id": integer(need(event, "id")), "parent_key": key, "author": _user(event),
-            "state": maybe(text, event.get("state")), "created_at": instant(need(event, "created_at"))}  # fmt: skip
+    return {
+        "id": integer(need(event, "id")),
+        "parent_key": key,
+        "author": _user(event),
+        "state": maybe(text, event.get("state")),
+        "created_at": instant(need(event, "created_at")),
+    }
 
 
 def label_event(event: Json, key: str) -> Row:
@@ -224,8 +253,13 @@ def milestone_event(event: Json, key: str) -> Row:
 
 
 def _named_event(event: Json, key: str) -> Row:
-    return {"id": integer(need(event, "id")), "parent_key": key, "author": _user(event),
-            "action": maybe(text, event.get("action")), "created_at": instant(need(event, "created_at"))}  # fmt: skip
+    return {
+        "id": integer(need(event, "id")),
+        "parent_key": key,
+        "author": _user(event),
+        "action": maybe(text, event.get("action")),
+        "created_at": instant(need(event, "created_at")),
+    }
 
 
 def _user(event: Json) -> str:
@@ -237,11 +271,14 @@ def closed_row(issue: Json, key: str) -> Row:
     number, scope, id_ = issue.get("iid"), issue.get("project_id"), issue.get("id")
     known = isinstance(number, int) and isinstance(scope, int)
     return {
-        "parent_key": key, "issue_id": id_ if isinstance(id_, int) and id_ < 2**63 else None,
-        "issue_number": number if known else None, "issue_scope": str(scope) if known else None,
+        "parent_key": key,
+        "issue_id": id_ if isinstance(id_, int) and id_ < 2**63 else None,
+        "issue_number": number if known else None,
+        "issue_scope": str(scope) if known else None,
         "issue_key": f"gitlab:{scope}:#{number}" if known else None,
-        "external_id": text(id_) if isinstance(id_, str) else None, "title": maybe(text, issue.get("title")),
-    }  # fmt: skip
+        "external_id": text(id_) if isinstance(id_, str) else None,
+        "title": maybe(text, issue.get("title")),
+    }
 
 
 def file_row(diff: Json, key: str) -> Row:
@@ -249,14 +286,21 @@ def file_row(diff: Json, key: str) -> Row:
     if new is None and old is None:
         raise Unreadable("a diff without a path")
     return {
-        "parent_key": key, "old_path": old, "new_path": old if new is None else new,
-        "is_new": flag(diff.get("new_file")), "is_deleted": flag(diff.get("deleted_file")),
-        "is_renamed": flag(diff.get("renamed_file")), "is_collapsed": flag(diff.get("collapsed")),
-        "is_too_large": flag(diff.get("too_large")), "is_generated": flag(diff.get("generated_file")),
+        "parent_key": key,
+        "old_path": old,
+        "new_path": old if new is None else new,
+        "is_new": flag(diff.get("new_file")),
+        "is_deleted": flag(diff.get("deleted_file")),
+        "is_renamed": flag(diff.get("renamed_file")),
+        "is_collapsed": flag(diff.get("collapsed")),
+        "is_too_large": flag(diff.get("too_large")),
+        "is_generated": flag(diff.get("generated_file")),
         "diff": maybe(text, diff.get("diff")),
-    }  # fmt: skip
+    }
 
 
 EVENTS: dict[str, Callable[[Json, str], Row]] = {
-    "states": state_event, "labels": label_event, "milestones": milestone_event,
-}  # fmt: skip
+    "states": state_event,
+    "labels": label_event,
+    "milestones": milestone_event,
+}

@@ -147,9 +147,15 @@ class Api:
         except httpx.InvalidURL:
             raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
         return Api(
-            self.client, url, self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep, has_secrets=False,
+            self.client,
+            url,
+            self.timeout,
+            self.max_retries,
+            self.retry_backoff_ms,
+            self.sleep,
+            has_secrets=False,
             waits=self.waits,
-        )  # fmt: skip
+        )
 
     async def _patient(
         self, url: httpx.URL, params: Params | None, etag: str | None, tally: RequestCounts, retries: int
@@ -157,18 +163,27 @@ class Api:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
-            on=Temporary, attempts=retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
+            on=Temporary,
+            attempts=retries + 1,
+            timeout=None,
+            wait_initial=first,
+            wait_max=16 * first,
             wait_jitter=first,
-        ):  # fmt: skip
+        ):
             with attempt:
                 tally.retries += attempt.num > 1
                 return await self._asked(url, params, {"if-none-match": etag} if etag else {}, tally)
         raise AssertionError("a retry loop ends by return or raise")
 
     async def _asked(
-        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: RequestCounts,
-        method: str = "GET", body: object = None,
-    ) -> tuple[Answer, bool]:  # fmt: skip
+        self,
+        url: httpx.URL,
+        params: Params | None,
+        headers: Mapping[str, str],
+        tally: RequestCounts,
+        method: str = "GET",
+        body: object = None,
+    ) -> tuple[Answer, bool]:
         """One request when its turn has come, and whether a limit turned it away."""
         async with self._pauses.turn(tally, self.sleep) as turn:
             try:

@@ -61,9 +61,13 @@ async def issue_comments(repo: Scope, config: GithubConfig, number: int | None =
     path = f"issues/{number}/comments" if number else "issues/comments"
     order = {} if number else {"sort": "updated", "direction": "asc"}
     surface = Listed(
-        "issue_comments", repo.asks("issue_comments", path, **order), comment_version,
-        lambda found: comment_rows(repo, found.items, found.rivals), number, seeks=not number,
-    )  # fmt: skip
+        "issue_comments",
+        repo.asks("issue_comments", path, **order),
+        comment_version,
+        lambda found: comment_rows(repo, found.items, found.rivals),
+        number,
+        seeks=not number,
+    )
     async for batch in followed(repo, surface, config):
         yield batch
 

@@ -127,9 +127,12 @@ async def review_comments(repo: Scope, config: GithubConfig, number: int | None 
     """Comments on diffs. No list counts them, so the sweep reads all and compares ids."""
     path = f"pulls/{number}/comments" if number else "pulls/comments"
     surface = Listed(
-        "review_comments", repo.asks("review_comments", path, sort="updated", direction="asc"), comment_version,
-        lambda found: review_comment_rows(repo, found.items, found.rivals), number,
-    )  # fmt: skip
+        "review_comments",
+        repo.asks("review_comments", path, sort="updated", direction="asc"),
+        comment_version,
+        lambda found: review_comment_rows(repo, found.items, found.rivals),
+        number,
+    )
     async for batch in followed(repo, surface, config, reread=repo.reading.sweep):
         yield batch
 
