@@ -16,7 +16,8 @@ from pendulum import DateTime
 from sources.bluesky.rows import identity, item_rows
 from sources.core.config import ConfigError
 from sources.core.http.client import Failure
-from sources.core.reading import Batch, Reading, side_by_side
+from sources.core.reading import Batch, Reading
+from sources.core.source import side_by_side
 from sources.core.values import FLAG, INSTANT, TEXT, Json, Row, Table, Unreadable, instant, maybe
 
 __all__ = [

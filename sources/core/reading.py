@@ -5,9 +5,8 @@ once these rows have landed, so whatever prefix of the batches is committed, cur
 is recorded by name and the others go on; what it had yielded stays, its cursor moves no further.
 """
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -31,7 +30,6 @@ __all__ = [
     "is_of_one",
     "not_understood",
     "quarantine_key",
-    "side_by_side",
 ]
 
 log = logging.getLogger("earshot")
@@ -288,26 +286,3 @@ def _age(row: Row) -> float | None:
     if isinstance(said, DateTime) and isinstance(seen, DateTime):
         return max(0.0, (seen - said).total_seconds())
     return None
-
-
-async def side_by_side(jobs: Iterable[Coroutine[object, object, object]], width: int) -> None:
-    """All jobs, `width` at a time; the first error that is not recorded as a problem stops them all.
-
-    A job is begun when it is its turn: hundred thousand that wait would be half a gigabyte.
-    """
-    left = iter(jobs)
-
-    async def one_after_the_other() -> None:
-        for job in left:
-            await job
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(width):
-                group.create_task(one_after_the_other())
-        for job in left:  # a task that was cancelled by nobody else ends without a word
-            job.close()
-            raise RuntimeError("jobs were left undone: those before them were cancelled")
-    finally:
-        for job in left:
-            job.close()  # stopped before its turn

@@ -23,9 +23,10 @@ from sources.core.paging import Identified, walk
 from sources.core.reading import Batch, Payload, Quarantined, quarantine_key
 from sources.core.scope import Scope
 from sources.core.values import Json, Row, fingerprint, held_instant, instant, integer, maybe, text
+from sources.gitlab.dependent_rows import EVENTS, closed_row, file_row
 from sources.gitlab.lists import GitlabConfig, listed_rows
 from sources.gitlab.notes import Bad, Parent, read_discussions, with_last_read
-from sources.gitlab.rows import EVENTS, closed_row, file_row, people, reviewers_told
+from sources.gitlab.rows import people, reviewers_told
 
 __all__ = [
     "DEPENDENTS",
