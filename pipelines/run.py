@@ -121,9 +121,11 @@ def main(**options: Any) -> None:
     gc.set_threshold(50_000, 20, 20)  # a run lives for seconds: the usual 700 costs it a twentieth
     os.umask(0o077)  # what people wrote, in private too, is nobody else's business on this machine
     logging.basicConfig(
-        level=logging.INFO if asked.verbose else logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S",
+        level=logging.INFO if asked.verbose else logging.WARNING,
+        format="%(asctime)s %(message)s",
+        datefmt="%H:%M:%S",
         stream=Beside(),
-    )  # fmt: skip
+    )
     logging.getLogger("earshot.accounts").setLevel(logging.DEBUG if asked.verbose else logging.INFO)
     for noisy in ("httpx", "httpcore", "stamina", "dlt"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
@@ -231,9 +233,14 @@ def _options(asked: Asked, config: EarshotConfig) -> "Options":
 
         config = replace(config, team=list(TEAM))
     return options_of(
-        config, full=asked.full, sweep=asked.sweep, deep=asked.deep, docs=not asked.no_docs, embed=not asked.no_embed,
+        config,
+        full=asked.full,
+        sweep=asked.sweep,
+        deep=asked.deep,
+        docs=not asked.no_docs,
+        embed=not asked.no_embed,
         is_narrowed=bool(asked.project or asked.type or asked.no_events),
-    )  # fmt: skip
+    )
 
 
 def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "Options":
@@ -242,11 +249,16 @@ def options_of(config: EarshotConfig, *, embed: bool = True, **more: bool) -> "O
     from pipelines.sync.run import Options
 
     return Options(
-        sweep_hours=config.sweep_hours, safe_backfill_hours=config.safe_backfill_hours, authors=config.authors,
-        team=config.team, command_prefix=config.command_prefix, keep_payloads=config.keep_payloads,
+        sweep_hours=config.sweep_hours,
+        safe_backfill_hours=config.safe_backfill_hours,
+        authors=config.authors,
+        team=config.team,
+        command_prefix=config.command_prefix,
+        keep_payloads=config.keep_payloads,
         embedder=configured_embedder(config.embed) if embed else None,
-        embed_seconds=config.embed.budget_seconds, **more,
-    )  # fmt: skip
+        embed_seconds=config.embed.budget_seconds,
+        **more,
+    )
 
 
 def _cancellable(run: Coroutine[object, object, int], screen: Plain) -> int:

@@ -131,9 +131,12 @@ class HttpSource:
 
         config = self.config
         return connect(
-            self.source.config.api_url, headers, timeout=config.timeout_seconds, max_retries=config.max_retries,
+            self.source.config.api_url,
+            headers,
+            timeout=config.timeout_seconds,
+            max_retries=config.max_retries,
             retry_backoff_ms=config.retry_backoff_ms,
-        )  # fmt: skip
+        )
 
 
 def load(folder: Path, environ: Mapping[str, str] = os.environ) -> tuple[Settings, EarshotConfig]:

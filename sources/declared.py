@@ -2,27 +2,35 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any, TypeVar
 
 import dlt
-import pyarrow as pa
 from dlt.common.configuration.exceptions import ConfigurationValueError
 from dlt.extract.resource import DltResource
 from pendulum import DateTime
 
 from sources.core.config import ConfigError, section
 from sources.core.unread import Quarantined
-from sources.core.values import COUNT, INSTANT, ORDER, TEXT, Row, Table, json_bytes
+from sources.core.values import INSTANT, ORDER, TEXT, Row, Table, json_bytes
 
-__all__ = ["QUARANTINE", "Owned", "arrow", "declared", "hints", "needs", "quarantine_row", "settings"]
+__all__ = ["QUARANTINE", "Owned", "declared", "hints", "needs", "quarantine_row", "settings"]
 
 T = TypeVar("T")
 
 TYPES = {"string": "text", "int64": "bigint", "bool": "bool", "timestamp[us, tz=UTC]": "timestamp", "double": "double"}
-QUARANTINE = Table("quarantine", ("key",), {
-    "key": TEXT, "scope": TEXT, "surface": TEXT, "reason": TEXT, "raw": TEXT, "parent_key": TEXT, "met_at": INSTANT,
-})  # fmt: skip
+QUARANTINE = Table(
+    "quarantine",
+    ("key",),
+    {
+        "key": TEXT,
+        "scope": TEXT,
+        "surface": TEXT,
+        "reason": TEXT,
+        "raw": TEXT,
+        "parent_key": TEXT,
+        "met_at": INSTANT,
+    },
+)
 
 
 def settings(shape: type[T], name: str, **given: object) -> T:
@@ -84,20 +92,6 @@ def hints(table: Table, *, is_runs: bool = False) -> dict[str, Any]:
     if table.children:
         found["nested_hints"] = _nested(table)
     return found
-
-
-def arrow(table: Table, rows: Sequence[Row], nth: int) -> pa.Table:
-    """As it is declared; and what somebody's `add_map` has put beside it."""
-    arrays = [pa.array([row.get(name) for row in rows], kind) for name, kind in table.columns.items()]
-    fields = list(table.schema)
-    if table.keeps == "rows":
-        arrays.append(pa.array([nth] * len(rows), COUNT))
-        fields.append(pa.field(ORDER, COUNT))
-    for name in dict.fromkeys(chain.from_iterable(rows)):
-        if name not in table.columns:
-            arrays.append(pa.array([row.get(name) for row in rows]))
-            fields.append(pa.field(name, arrays[-1].type))
-    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def quarantine_row(record: Quarantined, met_at: DateTime) -> Row:

@@ -37,7 +37,7 @@ from sources.core.reading import Batch, Payload, Reading, Walk
 from sources.core.scope import Found
 from sources.core.surfaces import Fills, believed, forget_lost, made, owners, shape, unmade
 from sources.core.values import ORDER, Json, Row, Table
-from sources.declared import QUARANTINE, arrow, quarantine_row
+from sources.declared import QUARANTINE, quarantine_row
 
 __all__ = ["RECHECKS", "Extraction", "Stopped", "Told", "without_rechecks"]
 
@@ -252,7 +252,7 @@ class Extraction:
         for table in self.tables(name):
             if told.makes:
                 dlt.current.resource_state(self.owners[table.name]).setdefault("tables", {})[table.name] = shape(table)
-                empty = dlt.mark.materialize_table_schema() if table.children else arrow(table, [], 0)
+                empty = dlt.mark.materialize_table_schema() if table.children else table.arrow([], 0)
                 yield DataItemWithMeta(TableNameMeta(table.name), empty)
             found = batch.get(table.name, []) if table is not QUARANTINE else self._quarantined()
             if fresh := self._fresh(table, found):
@@ -282,7 +282,7 @@ class Extraction:
         nth = next(self._order)
         if table.children:
             return [{**row, ORDER: nth} for row in rows]
-        return arrow(table, rows, nth)
+        return table.arrow(rows, nth)
 
     def _quarantined(self) -> list[Row]:
         news = [record for key, record in self.reading.quarantined.items() if key not in self._kept]

@@ -10,7 +10,13 @@ import pytest
 from pipelines.demo.github.api.app import GitHubApp
 from pipelines.demo.github.world import GitHubWorld
 from sources.core.values import Row, Unreadable, integer, json_text
-from sources.github import rows
+from sources.github.surfaces.issue_comments import comment_row
+from sources.github.surfaces.issues import issue_row, issue_version, opener_row
+from sources.github.surfaces.parts import comment_version, number_told
+from sources.github.surfaces.pull_request_rows import pull_request_row, pull_version
+from sources.github.surfaces.repositories import repository_row
+from sources.github.surfaces.review_comments import anchor_row, review_comment_row
+from sources.github.surfaces.reviews import review_row
 from tests.demo_client import BASE, NOW, get
 from tests.github_schemas import SCHEMAS, fields, wrong
 from tests.memory import Memory, settings
@@ -121,19 +127,19 @@ def read(schema: str, record: Record) -> list[Row]:
     version: Callable[[Record], str]
     match schema:
         case "repository":
-            return [rows.repository_row(record, NOW)]
+            return [repository_row(record, NOW)]
         case "issue":
-            made, version = [row(record, *place, NOW) for row in (rows.issue_row, rows.opener_row)], rows.issue_version
+            made, version = [row(record, *place, NOW) for row in (issue_row, opener_row)], issue_version
         case "pull" | "pull-in-list":
-            made, version = [rows.pull_request_row(record, *place, NOW, True)], rows.pull_version
+            made, version = [pull_request_row(record, *place, NOW, True)], pull_version
         case "issue-comment":
-            made, version = [rows.comment_row(record, *place, NOW)], rows.comment_version
+            made, version = [comment_row(record, *place, NOW)], comment_version
         case "review-comment":
-            shapes = rows.review_comment_row, rows.anchor_row
-            made, version = [row(record, *place, NOW) for row in shapes], rows.comment_version
+            shapes = review_comment_row, anchor_row
+            made, version = [row(record, *place, NOW) for row in shapes], comment_version
         case _:
-            return [rows.review_row(record, *place, integer(rows.number_told(record)), NOW)]
-    return [*made, {"seen_as": version(record), "number_told": rows.number_told(record)}]
+            return [review_row(record, *place, integer(number_told(record)), NOW)]
+    return [*made, {"seen_as": version(record), "number_told": number_told(record)}]
 
 
 # Every field that is read. Without those of the first table there is no row, and the record is kept raw: the schemas say
@@ -302,7 +308,7 @@ def test_a_review_that_tells_no_time_was_said_when_it_was_first_seen(answers: di
 def test_what_is_shown_of_an_issue_makes_a_version_of_it(answers: dict[str, list[Record]], change: Record) -> None:
     """Also within the second in which it was read."""
     record = answers["issue"][0]
-    assert rows.issue_version(record) != rows.issue_version({**record, **change})
+    assert issue_version(record) != issue_version({**record, **change})
 
 
 @pytest.mark.parametrize("change", [
@@ -313,7 +319,7 @@ def test_what_is_shown_of_a_pull_request_makes_a_version_of_it(
 ) -> None:
     """Also within the second in which it was read."""
     record = answers["pull-in-list"][1]
-    assert rows.pull_version(record) != rows.pull_version({**record, **change})
+    assert pull_version(record) != pull_version({**record, **change})
 
 
 class Odd(GitHubApp):

@@ -13,7 +13,7 @@ from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.web import Request, Switches
 from sources.core.paging import walk
-from sources.github import reviews
+from sources.github.surfaces import reviews
 from tests.in_memory import in_memory
 from tests.memory import Memory, exists, held, judge, read
 from tests.memory import settings as github

@@ -1,17 +1,12 @@
 """Which review threads are resolved, and which issues a pull request closes: asked of GraphQL, and only when due."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pendulum
 import pytest
 
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
-from pipelines.demo.server.web import Request, Response
-from sources.core.config import Secret
-from sources.core.targets import Target
 from tests.in_memory import in_memory
 from tests.synced import GitHubDesk, desk
 
@@ -54,7 +49,13 @@ def judge(made: GitHubDesk) -> None:
     """What is held of threads and of what is closed is the world's truth, and nothing else is held."""
     truth = made.world.truth()
     held = {
-        row["id"]: (row["parent_key"], row["first_comment_id"], row["is_resolved"], row["is_outdated"], row["resolved_by"])
+        row["id"]: (
+            row["parent_key"],
+            row["first_comment_id"],
+            row["is_resolved"],
+            row["is_outdated"],
+            row["resolved_by"],
+        )
         for row in made.rows("github.review_threads__threads")
     }
     assert held == {

@@ -19,7 +19,7 @@ from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.demo.server.web import Request
 from sources.core.reply import PostedComment
 from sources.core.values import Unreadable
-from sources.gitlab import rows as hanging
+from sources.gitlab import dependent_rows as hanging
 from sources.gitlab.notes import Parent, read_discussions
 from sources.gitlab.reply import _said
 from sources.gitlab.rows import (

@@ -30,8 +30,10 @@ STATEMENT = "dlt.destinations.impl.duckdb.sql_client:DuckDbSqlClient.execute_que
 
 STAGES = [  # in the order of a run
     ("fetch", "sources.core.reading:Batch.__init__", "before", 3),
-    ("landing", "pipelines.sync.source.pipeline:SourcePipeline.load", "before", 1),
     ("extract", f"{PIPELINE}.extract", "before", 1),
+    ("extracting", "sources.extraction:Extraction.land", "after", 3),
+    ("extracted", f"{PIPELINE}.extract", "after", 1),
+    ("landing", "pipelines.sync.source.pipeline:SourcePipeline.load", "before", 1),
     ("normalize", f"{PIPELINE}.normalize", "before", 1),
     ("load", f"{PIPELINE}.load", "before", 1),
     ("first table", TABLE_COPIED, "before", 1),
@@ -56,9 +58,9 @@ STAGES = [  # in the order of a run
     ("finished", "pipelines.state.ledger:Ledger.finish", "after", 1),
 ]
 IN_CI = {
-    "first": {"normalize", "between tables", "loaded"},
+    "first": {"extracting", "normalize", "between tables", "loaded"},
     "incremental": {
-        "fetch", "between tables", "between merges", "after a merge", "loaded, not said so", "before settling",
+        "fetch", "extracted", "between tables", "between merges", "after a merge", "loaded, not said so", "before settling",
         "between models", "fsync", "finish",
     },
 }  # fmt: skip

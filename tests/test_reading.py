@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Iterator
 
 import pytest
 
-from sources.core.reading import side_by_side
+from sources.core.source import side_by_side
 
 
 def test_a_job_is_begun_when_it_is_its_turn() -> None:

@@ -12,7 +12,29 @@ from pipelines.charts.questions import Nothing, ask, bounds, control, held, ledg
 from pipelines.charts.spans import PERIODS, length, length_of, period
 
 __all__ = [
-    "PERIODS", "Chosen", "Nothing", "ask", "begin", "beside", "bounds", "clock", "control", "discussions", "find",
-    "held", "judge", "ledger", "length", "length_of", "numbers", "over_time", "period", "ranked", "remedy",
-    "run_by_run", "spread", "table", "title",
-]  # fmt: skip
+    "PERIODS",
+    "Chosen",
+    "Nothing",
+    "ask",
+    "begin",
+    "beside",
+    "bounds",
+    "clock",
+    "control",
+    "discussions",
+    "find",
+    "held",
+    "judge",
+    "ledger",
+    "length",
+    "length_of",
+    "numbers",
+    "over_time",
+    "period",
+    "ranked",
+    "remedy",
+    "run_by_run",
+    "spread",
+    "table",
+    "title",
+]

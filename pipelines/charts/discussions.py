@@ -55,7 +55,9 @@ def find(text: str, **only: Any) -> tuple[list[Row], str]:
 def _row(hit: Hit, known: Names) -> Row:
     about = {"source": hit.source, "scope_name": hit.scope_name, "parent_number": hit.number, "title": hit.title}
     return {
-        "last": datetime.fromisoformat(hit.updated_at), "by": hit.author,
-        "discussion": discussion({**about, "opening_words": f"@{hit.author}"}, known), "found": hit.snippet,
+        "last": datetime.fromisoformat(hit.updated_at),
+        "by": hit.author,
+        "discussion": discussion({**about, "opening_words": f"@{hit.author}"}, known),
+        "found": hit.snippet,
         "url": hit.url,
-    }  # fmt: skip
+    }

@@ -16,9 +16,14 @@ __all__ = ["COLOURS", "finish", "over_time", "points", "ranked", "run_by_run", "
 
 COLOURS = {"github": "#8a6fdc", "gitlab": "#ef8037", "bluesky": "#2b9be6"}
 OUTCOMES = {
-    "done": "#35a573", "partial": "#e0a526", "failed": "#e05252", "killed": "#b03a3a", "cancelled": "#9a9a9a",
-    "asked and answered": "#2b9be6", "nothing new (304)": "#9db2c4",
-}  # fmt: skip
+    "done": "#35a573",
+    "partial": "#e0a526",
+    "failed": "#e05252",
+    "killed": "#b03a3a",
+    "cancelled": "#9a9a9a",
+    "asked and answered": "#2b9be6",
+    "nothing new (304)": "#9db2c4",
+}
 MANY = alt.Scale(scheme="tableau20")
 LEVEL = alt.Axis(labelAngle=0, labelOverlap=True)  # words beside each other, as many as there is room for
 _DAYS = {"day": 1, "week": 7}
@@ -26,15 +31,29 @@ SLIM = alt.ExprRef("min(48, bandwidth('x'))")  # a few runs are no walls
 FAINT = "rgba(128, 128, 128, .22)"
 FONT = "'PT Sans', ui-sans-serif, system-ui, sans-serif"  # what the page around them is set in
 CONFIG = {
-    "background": "transparent", "font": FONT,
+    "background": "transparent",
+    "font": FONT,
     "padding": {"left": 0, "right": 5, "top": 5, "bottom": 5},  # a picture begins where tables and words do
     "view": {"stroke": None},
-    "title": {"anchor": "start", "fontSize": 14, "fontWeight": 600, "offset": 12, "subtitleFontSize": 12,
-              "subtitlePadding": 4},
-    "axis": {"gridColor": FAINT, "domain": False, "ticks": False, "labelFontSize": 11, "labelPadding": 6,
-             "titleFontSize": 11, "titleFontWeight": "normal"},
+    "title": {
+        "anchor": "start",
+        "fontSize": 14,
+        "fontWeight": 600,
+        "offset": 12,
+        "subtitleFontSize": 12,
+        "subtitlePadding": 4,
+    },
+    "axis": {
+        "gridColor": FAINT,
+        "domain": False,
+        "ticks": False,
+        "labelFontSize": 11,
+        "labelPadding": 6,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+    },
     "legend": {"orient": "top", "labelFontSize": 11, "title": None, "symbolType": "square", "offset": 10},
-}  # fmt: skip
+}
 
 
 def points(rows: Iterable[Row]) -> alt.Data:
@@ -54,14 +73,21 @@ def over_time(rows: list[Row], step: str, by: str, title: str, words: str = "", 
     bars.format = alt.DataFormat(parse={"day": "date", "end": "date"})
     days = sorted({row["day"] for row in rows})
     named = [alt.DateTime(year=day.year, month=day.month, date=day.day) for day in days[:: len(days) // 10 + 1]]
-    chart = alt.Chart(bars).mark_bar(orient="vertical").encode(
-        x=alt.X("day:T", title=None,
-                axis=alt.Axis(grid=False, values=named, format="%b %Y" if step == "month" else "%-d %b")),
-        x2="end:T",
-        y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
-        color=by_source(rows) if by == "source" else alt.Color(f"{by}:N", scale=MANY, legend=alt.Legend(columns=5)),
-        tooltip=[alt.Tooltip("day:T", title=f"{step} of", format="%-d %b %Y"), f"{by}:N", "n:Q"],
-    )  # fmt: skip
+    chart = (
+        alt.Chart(bars)
+        .mark_bar(orient="vertical")
+        .encode(
+            x=alt.X(
+                "day:T",
+                title=None,
+                axis=alt.Axis(grid=False, values=named, format="%b %Y" if step == "month" else "%-d %b"),
+            ),
+            x2="end:T",
+            y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
+            color=by_source(rows) if by == "source" else alt.Color(f"{by}:N", scale=MANY, legend=alt.Legend(columns=5)),
+            tooltip=[alt.Tooltip("day:T", title=f"{step} of", format="%-d %b %Y"), f"{by}:N", "n:Q"],
+        )
+    )
     return finish(chart, title, height, words)
 
 
@@ -71,12 +97,16 @@ def ranked(rows: list[Row], name: str, title: str, words: str = "", also: tuple[
     for row in rows:
         total[first_words(row[name])] += row["n"]
     names = [each for each, _ in total.most_common()]
-    chart = alt.Chart(points(rows)).mark_bar(height=13, cornerRadius=2).encode(
-        x=alt.X("n:Q", title=None, axis=alt.Axis(tickCount=4)),
-        y=alt.Y(f"{name}:N", sort=names, title=None, axis=alt.Axis(labelLimit=230)),
-        color=by_source(rows),
-        tooltip=[f"{each}:N" for each in (name, "source", "n", *also)],
-    )  # fmt: skip
+    chart = (
+        alt.Chart(points(rows))
+        .mark_bar(height=13, cornerRadius=2)
+        .encode(
+            x=alt.X("n:Q", title=None, axis=alt.Axis(tickCount=4)),
+            y=alt.Y(f"{name}:N", sort=names, title=None, axis=alt.Axis(labelLimit=230)),
+            color=by_source(rows),
+            tooltip=[f"{each}:N" for each in (name, "source", "n", *also)],
+        )
+    )
     return finish(chart, title, max(40, 24 * len(names)), words)
 
 
@@ -84,13 +114,17 @@ def spread(rows: list[Row], title: str, words: str = "", height: int = 190) -> A
     """How much of each source took how long, side by side. rows: length (of LENGTHS, or why it has none), source, n."""
     total = {source: sum(row["n"] for row in rows if row["source"] == source) for source in COLOURS}
     lengths = [*LENGTHS, *({row["length"] for row in rows} - {*LENGTHS})]
-    chart = alt.Chart(points({**row, "share": row["n"] / total[row["source"]]} for row in rows)).mark_bar().encode(
-        x=alt.X("length:N", title=None, axis=LEVEL, scale=alt.Scale(domain=lengths)),
-        xOffset="source:N",
-        y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
-        color=by_source(rows),
-        tooltip=["length:N", "source:N", "n:Q", alt.Tooltip("share:Q", format=".0%")],
-    )  # fmt: skip
+    chart = (
+        alt.Chart(points({**row, "share": row["n"] / total[row["source"]]} for row in rows))
+        .mark_bar()
+        .encode(
+            x=alt.X("length:N", title=None, axis=LEVEL, scale=alt.Scale(domain=lengths)),
+            xOffset="source:N",
+            y=alt.Y("share:Q", title=None, axis=alt.Axis(format="%", tickCount=4)),
+            color=by_source(rows),
+            tooltip=["length:N", "source:N", "n:Q", alt.Tooltip("share:Q", format=".0%")],
+        )
+    )
     return finish(chart, title, height, words)
 
 
@@ -98,12 +132,16 @@ def run_by_run(rows: list[Row], title: str, words: str = "", height: int = 150) 
     """A bar a run. rows: run, started, what (of OUTCOMES), n."""
     shown = [what for what in OUTCOMES if what in {row["what"] for row in rows}]
     colours = alt.Scale(domain=shown, range=[OUTCOMES[what] for what in shown])
-    chart = alt.Chart(points(rows)).mark_bar(width=SLIM).encode(
-        x=alt.X("run:O", title="run", axis=LEVEL),
-        y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
-        color=alt.Color("what:N", scale=colours),
-        tooltip=["run:O", "started:N", "what:N", alt.Tooltip("n:Q", format=",.3~r")],
-    )  # fmt: skip
+    chart = (
+        alt.Chart(points(rows))
+        .mark_bar(width=SLIM)
+        .encode(
+            x=alt.X("run:O", title="run", axis=LEVEL),
+            y=alt.Y("n:Q", title=None, axis=alt.Axis(tickCount=4)),
+            color=alt.Color("what:N", scale=colours),
+            tooltip=["run:O", "started:N", "what:N", alt.Tooltip("n:Q", format=",.3~r")],
+        )
+    )
     return finish(chart, title, height, words)
 
 

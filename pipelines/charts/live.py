@@ -36,9 +36,12 @@ class Chosen(dict[str, Any]):
 
     def words(self, name: str, example: str) -> mo.ui.text:
         return mo.ui.text(
-            self.get(name, ""), placeholder=example, label=name.capitalize(), full_width=True,
+            self.get(name, ""),
+            placeholder=example,
+            label=name.capitalize(),
+            full_width=True,
             on_change=lambda value: self.update({name: value}),
-        )  # fmt: skip
+        )
 
 
 def clock() -> tuple[Any, mo.ui.refresh]:

@@ -12,9 +12,14 @@ __all__ = ["LENGTHS", "PERIODS", "Period", "length", "length_of", "period"]
 
 PERIODS = {"4 weeks": 28, "3 months": 92, "6 months": 183, "a year": 365, "everything": 0}
 LENGTHS = {
-    "1 hour": 3600, "4 hours": 14_400, "1 day": 86_400, "3 days": 259_200, "1 week": 604_800, "1 month": 2_592_000,
+    "1 hour": 3600,
+    "4 hours": 14_400,
+    "1 day": 86_400,
+    "3 days": 259_200,
+    "1 week": 604_800,
+    "1 month": 2_592_000,
     "longer": 10**12,
-}  # fmt: skip
+}
 DAYS, WEEKS = 45, 800  # up to so many days are shown day by day, week by week
 
 

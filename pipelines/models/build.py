@@ -43,10 +43,13 @@ class CheckFailed(Exception):
 
 
 def build(
-    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], *, anew: bool,
+    connection: duckdb.DuckDBPyConnection,
+    landed: Mapping[str, Iterable[Table]],
+    *,
+    anew: bool,
     is_shared: bool = False,
     touched: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Brings every model up to date; rows replaced in kept tables. `anew`: all is rebuilt. `touched`: is called when
     the TEMP table `dirty` says which parents were, and before anything is built of them.
     """
@@ -86,9 +89,13 @@ def build(
 
 
 def regenerate(
-    connection: duckdb.DuckDBPyConnection, landed: Mapping[str, Iterable[Table]], only: Iterable[str] | None = None,
-    told: Callable[[list[str]], None] | None = None, *, is_shared: bool = False,
-) -> list[str]:  # fmt: skip
+    connection: duckdb.DuckDBPyConnection,
+    landed: Mapping[str, Iterable[Table]],
+    only: Iterable[str] | None = None,
+    told: Callable[[list[str]], None] | None = None,
+    *,
+    is_shared: bool = False,
+) -> list[str]:
     """Brings models with a stage of their own up to date, or only these parents in them; the parents that were due.
 
     Some thousand words at a time, and `told` is told of them: what is killed in between leaves the rest due.
@@ -108,9 +115,14 @@ def regenerate(
 
 
 def _regenerate_some(
-    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], batch: int,
-    *, by_row: bool, is_all: bool,
-) -> list[str]:  # fmt: skip
+    connection: duckdb.DuckDBPyConnection,
+    models: list[Model],
+    tables: Mapping[str, Table],
+    batch: int,
+    *,
+    by_row: bool,
+    is_all: bool,
+) -> list[str]:
     connection.begin()
     try:
         connection.execute("CREATE OR REPLACE TEMP TABLE dirty AS SELECT parent_key FROM due WHERE batch = ?", [batch])
@@ -193,9 +205,14 @@ def _has_columns(connection: duckdb.DuckDBPyConnection, name: str, query: str) -
 
 
 def _build_one(
-    connection: duckdb.DuckDBPyConnection, model: Model, models: list[Model], tables: Mapping[str, Table],
-    *, anew: bool, by_row: bool,
-) -> int:  # fmt: skip
+    connection: duckdb.DuckDBPyConnection,
+    model: Model,
+    models: list[Model],
+    tables: Mapping[str, Table],
+    *,
+    anew: bool,
+    by_row: bool,
+) -> int:
     if model.kept_by and anew:
         python_models.create(connection, model.name, model.sql, model.parsed_by)
         _comment(connection, model.name, "TABLE", model.told)

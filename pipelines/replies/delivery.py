@@ -65,9 +65,14 @@ def worded(letter: Reply) -> str:
 
 
 async def deliver(
-    home: DataDir, connected: Writable, letter: Reply, *, timeout: float, told: Callable[[str], None] = lambda _: None,
+    home: DataDir,
+    connected: Writable,
+    letter: Reply,
+    *,
+    timeout: float,
+    told: Callable[[str], None] = lambda _: None,
     once: Callable[[Reply], Reply] | None = None,
-) -> Sent:  # fmt: skip
+) -> Sent:
     """Says it, unless it was said; `told` hears what is waited for. `once`: looks whether something else was said to
     the same command, while nobody else can answer it.
     """
@@ -125,9 +130,15 @@ class _Delivery:
                 return self._note(status="posted", is_unsure=0, **_proof(found), posted_at=row["attempted_at"])
             now = decisions.now()
             begun = self._note(
-                attempts=row["attempts"] + 1, is_unsure=1, is_over=0, attempted_at=now, status="planned", code=None,
-                error=None, unsure_from=row["unsure_from"] if row["is_unsure"] else now,
-            )  # fmt: skip
+                attempts=row["attempts"] + 1,
+                is_unsure=1,
+                is_over=0,
+                attempted_at=now,
+                status="planned",
+                code=None,
+                error=None,
+                unsure_from=row["unsure_from"] if row["is_unsure"] else now,
+            )
             if begun["status"] == "observed":  # by a run, while we looked
                 return begun
             try:
@@ -169,9 +180,10 @@ class _Delivery:
         found = await self._ours(_carrying(look, self.letter.token))
         if found is None and not look.is_complete:
             raise outbox.Refused(
-                "UNDECIDED", "so much was said there since that one page does not show whether this was",
+                "UNDECIDED",
+                "so much was said there since that one page does not show whether this was",
                 "run `earshot sync` more than five minutes after it was tried: it reads all; then say it again",
-            )  # fmt: skip
+            )
         return found
 
     async def _ours(self, carrying: list[PostedComment]) -> PostedComment | None:

@@ -102,9 +102,14 @@ def _in_little_memory(home: DataDir, job: Callable[[Mapping[str, Any]], T]) -> T
 
 
 def _index(
-    home: DataDir, connection: duckdb.DuckDBPyConnection, keys: Collection[str], *, compare: bool,
-    is_whole: bool = True, anew: bool = False,
-) -> tuple[int, bool]:  # fmt: skip
+    home: DataDir,
+    connection: duckdb.DuckDBPyConnection,
+    keys: Collection[str],
+    *,
+    compare: bool,
+    is_whole: bool = True,
+    anew: bool = False,
+) -> tuple[int, bool]:
     """These documents as they are now, in one transaction; where it `is_whole`, and is new or to be compared, all that
     differ. How many documents' words were indexed, and whether the index is new.
     """

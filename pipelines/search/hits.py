@@ -8,6 +8,7 @@ __all__ = ["KINDS", "SNIPPET", "Hit", "NoMeaning", "Only"]
 
 KINDS = {"mr": "merge_request", "pr": "pull_request"}
 SNIPPET = 240  # characters
+OF_DOCUMENT = ["document_key", "source", "kind", "scope_name", "number", "title", "author", "url", "updated_at"]
 
 
 class NoMeaning(Exception):
@@ -61,6 +62,13 @@ class Hit:
     highlights: list[tuple[int, int]] = field(default_factory=list)
     title_highlights: list[tuple[int, int]] = field(default_factory=list)
     has_all_words: bool = True
+
+    @classmethod
+    def of(cls, row: dict[str, Any], score: float, snippet: str, **more: Any) -> "Hit":
+        """A row of the index's documents; `more` fields, also in place of the row's."""
+        return cls(
+            **{**{name: row[name] for name in OF_DOCUMENT}, "score": round(score, 3), "snippet": snippet, **more}
+        )
 
 
 def _like(text: str) -> str:

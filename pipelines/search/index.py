@@ -25,10 +25,22 @@ OPEN, CLOSE = "\x02", "\x03"  # around what was found
 MARKS = re.compile(f"[{APART}{OPEN}{CLOSE}]")
 TOGETHER = 500  # documents of one statement
 SHOWN, SHOWN_LETTERS = 24, 48  # words of a snippet; more where every letter is one
-COLUMNS = (
-    "document_key", "content_hash", "row_hash", "source", "kind", "scope", "scope_name", "number", "title", "author",
-    "participants", "url", "created_at", "updated_at",
-)  # fmt: skip
+COLUMNS = [
+    "document_key",
+    "content_hash",
+    "row_hash",
+    "source",
+    "kind",
+    "scope",
+    "scope_name",
+    "number",
+    "title",
+    "author",
+    "participants",
+    "url",
+    "created_at",
+    "updated_at",
+]
 SCHEMA = f"""
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY, document_key TEXT NOT NULL UNIQUE, content_hash TEXT NOT NULL, row_hash TEXT NOT NULL,

@@ -113,8 +113,4 @@ def _add(
         for row in documents.get(hash_, ()):
             if row["document_key"] not in found:
                 body = (index.text(row["document_key"]) or ("", ""))[1]
-                found[row["document_key"]] = Hit(
-                    row["document_key"], row["source"], row["kind"], row["scope_name"], row["number"], row["title"],
-                    row["author"], row["url"], row["updated_at"], round(scores[id_], 3),
-                    body[start : start + SNIPPET].strip(),
-                )  # fmt: skip
+                found[row["document_key"]] = Hit.of(row, scores[id_], body[start : start + SNIPPET].strip())

@@ -26,9 +26,17 @@ FUSED = 60  # the lists of both modes count by rank: 1 / (60 + rank)
 
 
 def search(
-    text: str, *, mode: str = "keyword", limit: int = 20, source: str | None = None, scope: str | None = None,
-    author: str | None = None, since: datetime | None = None, kind: str | None = None, data: Path | str | None = None,
-) -> list[Hit]:  # fmt: skip
+    text: str,
+    *,
+    mode: str = "keyword",
+    limit: int = 20,
+    source: str | None = None,
+    scope: str | None = None,
+    author: str | None = None,
+    since: datetime | None = None,
+    kind: str | None = None,
+    data: Path | str | None = None,
+) -> list[Hit]:
     """The best first. `data`: the data directory, if it is not the configured one."""
     home = DataDir(Path(data).expanduser().resolve() if data else data_dir(Path.cwd()))
     home.refuse_another_version()
@@ -42,9 +50,14 @@ def search(
 
 
 def search_index(
-    index: Index, home: DataDir, text: str, only: Only, mode: str = "keyword", limit: int = 20,
+    index: Index,
+    home: DataDir,
+    text: str,
+    only: Only,
+    mode: str = "keyword",
+    limit: int = 20,
     embedder: "Embedder | None" = None,
-) -> list[Hit]:  # fmt: skip
+) -> list[Hit]:
     if mode == "keyword":
         return _by_words(index, text, only, limit)
     from pipelines.search.meaning import by_meaning
@@ -61,11 +74,8 @@ def _by_words(index: Index, text: str, only: Only, limit: int) -> list[Hit]:
 def _hit(row: dict[str, Any]) -> Hit:
     snippet, highlights = _unmarked(row["snippet"] or "")
     title, title_highlights = _unmarked(row["shown_title"] or "")
-    return Hit(
-        row["document_key"], row["source"], row["kind"], row["scope_name"], row["number"], title or None,
-        row["author"], row["url"], row["updated_at"], round(row["score"], 3), snippet, highlights, title_highlights,
-        row["has_all"],
-    )  # fmt: skip
+    found: dict[str, Any] = {"highlights": highlights, "title": title or None, "title_highlights": title_highlights}
+    return Hit.of(row, row["score"], snippet, has_all_words=row["has_all"], **found)
 
 
 def _unmarked(text: str) -> tuple[str, list[tuple[int, int]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pendulum
 
-from pipelines.state.tables import DECISIONS as TABLES
+from pipelines.models.control_tables import DECISIONS as TABLES
 from pipelines.warehouse.control import Control
 from pipelines.warehouse.data_dir import DataDir
 

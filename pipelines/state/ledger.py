@@ -133,11 +133,11 @@ class Ledger:
         self, run_id: int, source: str, tallies: Mapping[tuple[str, str], RequestCounts], names: Mapping[str, str]
     ) -> None:
         """What each list cost, and when each scope was last read: for all scopes in one transaction."""
+        run = {"run_id": run_id, "source": source, "now": _now()}
         told = [
-            {**asdict(tally), "run_id": run_id, "source": source, "surface": surface, "scope": scope,
-             "scope_name": names.get(scope, scope), "now": _now()}
+            {**asdict(tally), **run, "surface": surface, "scope": scope, "scope_name": names.get(scope, scope)}
             for (surface, scope), tally in tallies.items()
-        ]  # fmt: skip
+        ]
         with self.transaction():
             self.connection.executemany(
                 "INSERT OR REPLACE INTO requests VALUES (:run_id, :source, :scope, :scope_name, :surface, :requests,"
@@ -169,18 +169,20 @@ class Ledger:
         self.connection.execute("COMMIT")
 
     def record_problems(
-        self, run_id: int, source: str, problems: Iterable[Problem], names: Mapping[str, str],
+        self,
+        run_id: int,
+        source: str,
+        problems: Iterable[Problem],
+        names: Mapping[str, str],
         was_read: Callable[[str, str], bool] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Opens or continues a failure; what did not fail again is resolved, if `was_read` (scope, surface)."""
         now, seen = _now(), set()
         for problem in problems:
             seen.add((problem.scope, problem.surface))
-            values = {
-                "source": source, "scope": problem.scope, "surface": problem.surface, "code": problem.code, "now": now,
-                "message": problem.message, "run_id": run_id, "scope_name": names.get(problem.scope, problem.scope),
-                "until_at": problem.until and problem.until.to_iso8601_string(),
-            }  # fmt: skip
+            until, name = problem.until, names.get(problem.scope, problem.scope)
+            values = {**vars(problem), "source": source, "scope_name": name, "run_id": run_id, "now": now}
+            values["until_at"] = until and until.to_iso8601_string()
             updated = self.connection.execute(
                 "UPDATE failures SET code = :code, message = :message, last_run_id = :run_id, last_at = :now,"
                 " attempts = attempts + 1, until_at = :until_at WHERE source = :source AND scope = :scope"

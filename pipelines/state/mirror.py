@@ -12,19 +12,16 @@ import duckdb
 import orjson
 import pyarrow as pa
 
+from pipelines.models.control_tables import DECIDED, TABLES, WHOLE
 from pipelines.state import decisions, ledger_history
 from pipelines.state.ledger import Ledger
-from pipelines.state.tables import DECIDED, TABLES, WHOLE
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.control import Control
 from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.version import VERSION
 from sources.core.values import instant
 
-__all__ = [
-    "DECIDED", "TABLES", "Cursors", "mirror", "mirror_cursors", "mirror_decisions", "mirror_ending", "prepare",
-    "put_cursors",
-]  # fmt: skip
+__all__ = ["Cursors", "mirror", "mirror_cursors", "mirror_decisions", "mirror_ending", "prepare", "put_cursors"]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -80,9 +77,13 @@ def mirror_cursors(connection: duckdb.DuckDBPyConnection, cursors: Cursors, name
 
 
 def put_cursors(
-    connection: duckdb.DuckDBPyConnection, source: str, surfaces: Mapping[str, Mapping[str, object]],
-    names: Mapping[str, str], *, whole: bool = False,
-) -> None:  # fmt: skip
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    surfaces: Mapping[str, Mapping[str, object]],
+    names: Mapping[str, str],
+    *,
+    whole: bool = False,
+) -> None:
     """These in place of those held of the same lists, or `whole`, of the source. Ids are a service's own: another's
     repository may have the same.
     """

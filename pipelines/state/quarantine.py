@@ -50,21 +50,23 @@ class Quarantine:
         query = f"SELECT * FROM quarantine WHERE {OPEN} ORDER BY first_at, key"
         return {
             row["key"]: Unread(
-                row["scope"], row["surface"], row["key"], row["reason"], row["raw"], row["parent_key"],
+                row["scope"],
+                row["surface"],
+                row["key"],
+                row["reason"],
+                row["raw"],
+                row["parent_key"],
                 is_let_be=row["let_be_at"] is not None,
                 is_due=row["let_be_at"] is None and (row["retry_at"] <= now or row["last_at"] > now),  # a wrong clock's
             )
             for row in self.ledger.connection.execute(query, (self.source,))
-        }  # fmt: skip
+        }
 
     def keep(self, records: Iterable[Quarantined]) -> None:
         """Before any cursor passes them."""
         now = _now()
         for each in records:
-            kept = {
-                "source": self.source, "key": each.key, "scope": each.scope, "surface": each.surface, "now": now,
-                "reason": each.reason, "raw": json_bytes(each.raw).decode(), "parent_key": each.parent_key,
-            }  # fmt: skip
+            kept = {**vars(each), "raw": json_bytes(each.raw).decode(), "source": self.source, "now": now}
             self.ledger.connection.execute(KEEP, kept)
 
     def heal(self, keys: Iterable[str]) -> None:

@@ -117,12 +117,14 @@ def reports(control: Control | None) -> dict[str, Any] | None:
         "last": next((run for run in last if run["status"] in ("failed", "killed")), _newest(last)),
         "rhythm": max((one["rhythm"] for one in each if one.get("rhythm")), default=None),
         "last_finished": min(finished, key=lambda run: run["finished_at"]) if len(finished) == int(of) else None,
-        "failures": _of_all(each, "failures"), "quarantine": _of_all(each, "quarantine"),
+        "failures": _of_all(each, "failures"),
+        "quarantine": _of_all(each, "quarantine"),
         "skipped": _of_all(each, "skipped"),
         "quotas": {source: quota for one in reversed(each) for source, quota in one["quotas"].items()},
-        "lags": _of_all(each, "lags"), "costs": _of_all(each, "costs"),
+        "lags": _of_all(each, "lags"),
+        "costs": _of_all(each, "costs"),
         "replayed": sum(one["replayed"] for one in each),
-    }  # fmt: skip
+    }
 
 
 def leave_word(home: "DataDir", ledger: sqlite3.Connection, now: str) -> None:

@@ -20,12 +20,12 @@ import pendulum
 from pendulum import DateTime
 
 from pipelines.models import build
+from pipelines.models.control_tables import TABLES
 from pipelines.models.files import BUILT
 from pipelines.replies import reply_seen
 from pipelines.settings import landed_tables
 from pipelines.state import mirror, watched
 from pipelines.state.ledger import Ledger
-from pipelines.state.tables import TABLES
 from pipelines.sync.output import changes
 from pipelines.sync.output.report import Report, Watch, totals
 from pipelines.warehouse.data_dir import QUICKLY, SPARING, DataDir
@@ -203,17 +203,15 @@ class Making:
             if before is None:
                 self.anew = self.anew or self._settings()
             is_compared = self.anew is None
-            build.build(
-                connection, landed_tables(), anew=not is_compared, is_shared=home.destination.is_shared,
-                touched=changes.before if is_compared else None,
-            )  # fmt: skip
+            touched, is_shared = changes.before if is_compared else None, home.destination.is_shared
+            build.build(connection, landed_tables(), anew=not is_compared, is_shared=is_shared, touched=touched)
             changes.after(connection, self.ledger, report, is_compared=is_compared)
             report.new_events = _more(before or {}, _event_counts(connection) or {})
             settled = watched.settle(connection, home)
             if reply_seen.observe(connection, home) + settled.found:
                 mirror.mirror_decisions(connection, home)
             if settled.reopened:
-                build.build(connection, landed_tables(), anew=False, is_shared=home.destination.is_shared)
+                build.build(connection, landed_tables(), anew=False, is_shared=is_shared)
             mirror.mirror(connection, self.ledger, str(home.shard))
             self._tell(connection)
             mirror.mirror_cursors(connection, self.cursors(), {s.source: s.names for s in report.sources})
@@ -228,9 +226,16 @@ class Making:
         report.seconds = (now - instant(self.ledger.begun(self.run_id))).total_seconds()
         code, phase = report.exit_code, "publish" if self.options.embedder else "done"
         mirror.mirror_ending(
-            connection, self.run_id, str(self.home.shard), status=STATUS[code], exit_code=code, phase=phase,
-            finished_at=now.to_iso8601_string(), detail=orjson.dumps(self.detail(code)).decode(), **totals(report),
-        )  # fmt: skip
+            connection,
+            self.run_id,
+            str(self.home.shard),
+            status=STATUS[code],
+            exit_code=code,
+            phase=phase,
+            finished_at=now.to_iso8601_string(),
+            detail=orjson.dumps(self.detail(code)).decode(),
+            **totals(report),
+        )
         self.ledger.note(self.run_id, **totals(report))
         self.told_code = code
 

@@ -76,9 +76,14 @@ def _planned(home: DataDir, source: Source, options: Options) -> Planned:
     names = {name.casefold() for pair in known.items() for name in pair}
     unread = [name for name in source.scopes() if name.casefold().removeprefix("@") not in names]
     return Planned(
-        source.name, len(source.scopes()), lists, unread, sum(each["requests"] for each in lists),
-        _sweep(swept_at, options), quota,
-    )  # fmt: skip
+        source.name,
+        len(source.scopes()),
+        lists,
+        unread,
+        sum(each["requests"] for each in lists),
+        _sweep(swept_at, options),
+        quota,
+    )
 
 
 def _is_read(source: Source, scope: str, surface: str, known: dict[str, str], is_looked_up: bool) -> bool:

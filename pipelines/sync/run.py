@@ -88,9 +88,14 @@ async def sync(home: DataDir, sources: Sequence[Connected], options: Options, wa
                 raise
             report.seconds = time.monotonic() - started
             ledger.finish(
-                run_id, STATUS[report.exit_code], report.exit_code, phase=watch.phase, error=report.error,
-                detail=orjson.dumps(report.stages).decode(), **totals(report),
-            )  # fmt: skip
+                run_id,
+                STATUS[report.exit_code],
+                report.exit_code,
+                phase=watch.phase,
+                error=report.error,
+                detail=orjson.dumps(report.stages).decode(),
+                **totals(report),
+            )
             return report
 
 

@@ -80,8 +80,10 @@ def _ducklake(settings: Settings, folder: Path) -> Destination:
 
 
 KNOWN: Mapping[str, Callable[[Settings, Path], Destination]] = {
-    DEFAULT: _embedded, "postgres": _postgres, "ducklake": _ducklake,
-}  # fmt: skip
+    DEFAULT: _embedded,
+    "postgres": _postgres,
+    "ducklake": _ducklake,
+}
 
 
 def _need(*modules: str, extra: str) -> None:

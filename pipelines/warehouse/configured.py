@@ -19,9 +19,15 @@ __all__ = ["connected", "home_of", "its_config", "its_home", "real"]
 
 
 def home_of(
-    folder: Path, settings: Settings, config: EarshotConfig, environ: Mapping[str, str] = os.environ,
-    *, named: str = "", shard: str = "", demo: bool = False,
-) -> DataDir:  # fmt: skip
+    folder: Path,
+    settings: Settings,
+    config: EarshotConfig,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    named: str = "",
+    shard: str = "",
+    demo: bool = False,
+) -> DataDir:
     """A demo stays in a file of its own unless told otherwise: invented words are not to get among real ones.
 
     Every shard has a directory below the data directory: its ledger and dlt's working files are nobody else's.

@@ -16,7 +16,8 @@ from pendulum import DateTime
 from sources.bluesky.rows import identity, item_rows
 from sources.core.config import ConfigError
 from sources.core.http.client import Failure
-from sources.core.reading import Batch, Reading, side_by_side
+from sources.core.reading import Batch, Reading
+from sources.core.source import side_by_side
 from sources.core.values import FLAG, INSTANT, TEXT, Json, Row, Table, Unreadable, instant, maybe
 
 __all__ = [
@@ -40,9 +41,11 @@ AT_ONCE = 20
 DID = re.compile(r"did:(plc:[a-z2-7]{24}|web:[a-zA-Z0-9._%-]+)")
 HANDLE = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 GONE = {
-    "AccountDeactivated": "deactivated", "AccountTakedown": "taken down", "BlockedActor": "blocked",
+    "AccountDeactivated": "deactivated",
+    "AccountTakedown": "taken down",
+    "BlockedActor": "blocked",
     "BlockedByActor": "blocked",
-}  # fmt: skip
+}
 
 ACTOR = {
     "did": TEXT,
@@ -248,8 +251,11 @@ def _remember(account: Account, holder: Json | None) -> None:
         if account.taken_by:
             log.warning(
                 "%s is now the handle of another account (%s); %s is followed on as %s",
-                account.name, account.taken_by, account.did, account.handle,
-            )  # fmt: skip
+                account.name,
+                account.taken_by,
+                account.did,
+                account.handle,
+            )
 
 
 def _did(known: object) -> str | None:

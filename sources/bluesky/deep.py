@@ -73,16 +73,15 @@ class Compared:
     unheld: list[Record]
 
 
-async def compared(
-    reading: Reading, pds: Api, account: Account, collection: str, held: dict[str, Record]
-) -> Compared:  # fmt: skip
+async def compared(reading: Reading, pds: Api, account: Account, collection: str, held: dict[str, Record]) -> Compared:
     mine, floor = f"at://{account.did}/{collection}/", tid(instant(account.state.get("floor")))
     news = mine + tid(instant(account.state.get("head")))
     listed = {str(r["uri"]): r async for r in records_since(reading, pds, account, collection, floor)}
     lost = [
-        uri for uri, r in held.items()
+        uri
+        for uri, r in held.items()
         if uri.startswith(mine) and uri > mine + floor and uri not in listed and not r["is_gone"]
-    ]  # fmt: skip
+    ]
     back = [uri for uri in listed if uri in held and held[uri]["is_gone"]]
     if collection == POST:  # what the AppView shows is there, and what it does not show is not, whatever is listed
         there = await shown(reading, account, lost + back)
@@ -150,9 +149,12 @@ async def records_since(
     cursor, asked, tally = first, set[str](), reading.tally("records", account.did)
     for _ in range(MOST_PAGES):
         params: dict[str, str | int | list[str]] = {
-            "repo": account.did, "collection": collection, "limit": 100, "reverse": "true",
+            "repo": account.did,
+            "collection": collection,
+            "limit": 100,
+            "reverse": "true",
             **({"cursor": cursor} if cursor else {}),
-        }  # fmt: skip
+        }
         answer = await pds.get(f"{XRPC}/com.atproto.repo.listRecords", params, tally=tally)
         data = answer.data if isinstance(answer.data, dict) else {}
         records, after = data.get("records"), data.get("cursor")

@@ -15,10 +15,13 @@ EMBED, FACET = "app.bsky.embed", "app.bsky.richtext.facet"
 UNTYPED = "untyped"
 # what an embed of each kind holds; one of old may lack its type and is told by that
 HOLDS: dict[str, tuple[str, type]] = {
-    f"{EMBED}.recordWithMedia": ("media", dict), f"{EMBED}.images": ("images", list),
-    f"{EMBED}.gallery": ("items", list), f"{EMBED}.video": ("video", dict), f"{EMBED}.external": ("external", dict),
+    f"{EMBED}.recordWithMedia": ("media", dict),
+    f"{EMBED}.images": ("images", list),
+    f"{EMBED}.gallery": ("items", list),
+    f"{EMBED}.video": ("video", dict),
+    f"{EMBED}.external": ("external", dict),
     f"{EMBED}.record": ("record", dict),
-}  # fmt: skip
+}
 PICTURE = f"{EMBED}.gallery#image"
 OTHERS = {"other_embeds": TEXT, "other_types": TEXT}
 MEDIUM = {"position": COUNT, "kind": TEXT, "alt": TEXT, "url": TEXT}

@@ -176,9 +176,14 @@ class _FeedWalk:
             yield found
 
     async def down(
-        self, page: Page, goal: DateTime, allowed: int, followed: str = "", known: tuple[str, ...] = (),
+        self,
+        page: Page,
+        goal: DateTime,
+        allowed: int,
+        followed: str = "",
+        known: tuple[str, ...] = (),
         joins: bool = False,
-    ) -> AsyncIterator[Changes]:  # fmt: skip
+    ) -> AsyncIterator[Changes]:
         """This page and those below it, until one stands below the goal; where it only joins a walk, a part of one."""
         asked, first, self.left = {(followed, False)}, self.pages, None
         while True:
@@ -227,11 +232,10 @@ class _FeedWalk:
         """The trail after a walk that began at the head, whole or capped."""
         now, is_whole = self.now, self.left is None
         after = replace(
-            self.trail, head=now, began=now, watermark=now if is_whole else self.trail.watermark,
-            floor=self.trail.floor or goal, newest=self.newest, unread=self.rest(goal),
-            etag=etag if is_whole else None, top=top if is_whole else None,
-        )  # fmt: skip
-        return Changes([], self.pages, after)
+            self.trail, head=now, began=now, floor=self.trail.floor or goal, newest=self.newest, unread=self.rest(goal)
+        )
+        tagged = replace(after, watermark=now, etag=etag, top=top) if is_whole else replace(after, etag=None, top=None)
+        return Changes([], self.pages, tagged)
 
 
 def _few(unread: tuple[Stretch, ...]) -> tuple[Stretch, ...]:

@@ -42,10 +42,16 @@ def bluesky(
     extraction: feeds that were not begun are the next one's.
     """
     config = settings(
-        BlueskyConfig, "bluesky", actors=actors, actors_file=actors_file, api_url=api_url,
-        initial_lookback_hours=initial_lookback_hours, overlap_hours=overlap_hours, posts_per_page=posts_per_page,
+        BlueskyConfig,
+        "bluesky",
+        actors=actors,
+        actors_file=actors_file,
+        api_url=api_url,
+        initial_lookback_hours=initial_lookback_hours,
+        overlap_hours=overlap_hours,
+        posts_per_page=posts_per_page,
         max_pages_per_actor=max_pages_per_actor,
-    )  # fmt: skip
+    )
     service, fills = Bluesky(config), without_rechecks(FILLS)
     needs("bluesky", "actors", service.scopes())
     extraction = Extraction(lambda: connect(config.api_url, {}), fills, max_rows, max_seconds, at_once=service.at_once)

@@ -122,9 +122,10 @@ async def recheck(reading: Reading, account: Account, suspect: Row) -> AsyncIter
     if rows:
         yield Batch("rechecks", account.did, {"deletions": rows})
     other = [
-        as_item(account, there[item["uri"]], item["repost"], item["reposted_at"]) for item in items
+        as_item(account, there[item["uri"]], item["repost"], item["reposted_at"])
+        for item in items
         if item["uri"] in there and standing(there[item["uri"]]) != (item["cid"], item["labels"], item["is_unlisted"])
-    ]  # fmt: skip
+    ]
     if other:
         yield Batch("rechecks", account.did, shaped(reading, account, other))
 
@@ -139,10 +140,8 @@ async def shown(reading: Reading, account: Account, uris: Iterable[str]) -> dict
     """The posts that the AppView shows of those asked for, by uri."""
     asked, found = list(dict.fromkeys(uris)), dict[str, Json]()
     for n in range(0, len(asked), MOST_LISTED):
-        answer = await reading.api.get(
-            f"{XRPC}/app.bsky.feed.getPosts", {"uris": asked[n : n + MOST_LISTED]},
-            tally=reading.tally("rechecks", account.did),
-        )  # fmt: skip
+        params, tally = {"uris": asked[n : n + MOST_LISTED]}, reading.tally("rechecks", account.did)
+        answer = await reading.api.get(f"{XRPC}/app.bsky.feed.getPosts", params, tally=tally)
         posts = answer.data.get("posts") if isinstance(answer.data, dict) else None
         if not isinstance(posts, list):  # an error that looks like an empty answer would delete everything
             raise Failure("FETCH_ERROR", f"{answer.url.path} answered something that is no list of posts")

@@ -134,34 +134,56 @@ def item_rows(item: Json, owner: str, handle: str, seen_at: DateTime) -> Shaped:
     stands_at = _stands_at(reason)
     labels, is_unlisted = _texts(tuple(_labels(post))), UNLISTED in _labels(author)
     row: Row = {
-        **key, "event_key": event_key("bluesky", kind, owner, uri, cid), "scope": owner, "handle": handle, "kind": kind,
-        "post_uri": post_uri, "author_did": author_did, "author": words(author.get("handle")) or author_did,
-        "text": maybe(text, record.get("text")) or "", "created_at": created,
-        "created_claim": words(record.get("createdAt")), "indexed_at": (stands_at if is_repost else None) or indexed,
+        **key,
+        "event_key": event_key("bluesky", kind, owner, uri, cid),
+        "scope": owner,
+        "handle": handle,
+        "kind": kind,
+        "post_uri": post_uri,
+        "author_did": author_did,
+        "author": words(author.get("handle")) or author_did,
+        "text": maybe(text, record.get("text")) or "",
+        "created_at": created,
+        "created_claim": words(record.get("createdAt")),
+        "indexed_at": (stands_at if is_repost else None) or indexed,
         "said_at": stands_at or _earlier(created, indexed),
         "langs": _texts(tuple([lang for lang in listed(record, "langs") if isinstance(lang, str)])),
-        "reply_parent_uri": words(inner(reply, "parent").get("uri")), "reply_root_uri": root,
-        "quote_uri": quote, "embed_type": words(inner(record, "embed").get("$type")), "embed_uri": held.embed_uri,
-        **held.others_row, "labels": labels, "is_unlisted": is_unlisted, "seen_at": seen_at,
-    }  # fmt: skip
+        "reply_parent_uri": words(inner(reply, "parent").get("uri")),
+        "reply_root_uri": root,
+        "quote_uri": quote,
+        "embed_type": words(inner(record, "embed").get("$type")),
+        "embed_uri": held.embed_uri,
+        **held.others_row,
+        "labels": labels,
+        "is_unlisted": is_unlisted,
+        "seen_at": seen_at,
+    }
     state: Row = {**key, "labels": labels, "is_unlisted": is_unlisted, "indexed_at": indexed}
     if held.is_empty:
         return {"posts": [row], "post_states": [state]}
     return {
-        "posts": [row], "post_states": [state],
+        "posts": [row],
+        "post_states": [state],
         "post_links": [{**key, **link} for link in _links(held.links)],
         "post_images": [{**key, **medium} for medium in held.media],
         "post_tags": [{**key, "tag": tag} for tag in dict.fromkeys(held.tags)],
         "post_mentions": [{**key, "mentioned_did": did} for did in dict.fromkeys(held.mentions)],
-    }  # fmt: skip
+    }
 
 
 def sight(item: Json) -> list[object]:
     """What would be landed of an item if it changed, in short: equal sights mean that there is nothing new in it."""
     post = inner(item, "post")
     author = inner(post, "author")
-    return [item.get("id"), post.get("cid"), post.get("indexedAt"), _labels(post), author.get("handle"),
-            author.get("displayName"), UNLISTED in _labels(author)]  # fmt: skip
+    return [
+        item.get("id"),
+        post.get("cid"),
+        post.get("indexedAt"),
+        _labels(post),
+        author.get("handle"),
+        author.get("displayName"),
+        UNLISTED in _labels(author),
+    ]
 
 
 def standing(post: Json) -> tuple[object, str, bool]:
@@ -172,9 +194,10 @@ def standing(post: Json) -> tuple[object, str, bool]:
 def identity(author: Json) -> Row:
     """Who an account is today, as its own posts or its profile show it."""
     return {
-        "handle": text(author.get("handle") or ""), "display_name": maybe(text, author.get("displayName")),
+        "handle": text(author.get("handle") or ""),
+        "display_name": maybe(text, author.get("displayName")),
         "is_unlisted": UNLISTED in _labels(author),
-    }  # fmt: skip
+    }
 
 
 def said_at(item: Json) -> DateTime:
@@ -215,8 +238,9 @@ def _links(said: Iterable[tuple[str, str | None]]) -> Iterator[Row]:
     found: dict[str, Row] = {}
     for url, title in said:
         page = normal(url)
-        row = found.setdefault(page, {"url": page, "said_url": url, "domain": _domain(page), "title": None,
-                                      "position": len(found)})  # fmt: skip
+        row = found.setdefault(
+            page, {"url": page, "said_url": url, "domain": _domain(page), "title": None, "position": len(found)}
+        )
         row["title"] = row["title"] or title
     yield from found.values()
 

@@ -165,9 +165,11 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         limit = MOST if is_large else config.posts_per_page
         while True:  # as many as one answer can hold: a record may be of a megabyte, whatever a post may
             params: dict[str, str | int | list[str]] = {
-                "actor": account.did, "limit": limit, "filter": "posts_with_replies",
+                "actor": account.did,
+                "limit": limit,
+                "filter": "posts_with_replies",
                 **({"cursor": cursor} if cursor else {}),
-            }  # fmt: skip
+            }
             try:
                 answer = await reading.api.get(FEED, params, etag=etag, tally=tally)
                 break
@@ -182,10 +184,14 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
 
     trail, is_lost = known_trail(account)
     plan = Plan(
-        timedelta(hours=config.initial_lookback_hours), timedelta(hours=config.overlap_hours),
-        timedelta(hours=reading.safe_backfill_hours), config.max_pages_per_actor, reading.sweep, is_lost,
+        timedelta(hours=config.initial_lookback_hours),
+        timedelta(hours=config.overlap_hours),
+        timedelta(hours=reading.safe_backfill_hours),
+        config.max_pages_per_actor,
+        reading.sweep,
+        is_lost,
         reading.stops,
-    )  # fmt: skip
+    )
     after, told = trail, Told(account, trail)
     try:
         async for found in walk(ask, trail, plan):
@@ -239,11 +245,15 @@ def standing(reading: Reading, account: Account, trail: FeedCursor, status: str)
     """The trail and who the account is, where that differs from what is saved by more than an ETag or by that alone."""
     saved = account.state
     cursor: Json = {
-        **trail.json(), "status": status, "told": account.told, "name": account.name, "taken_by": account.taken_by,
+        **trail.json(),
+        "status": status,
+        "told": account.told,
+        "name": account.name,
+        "taken_by": account.taken_by,
         "profile": told_by(account.profile) if account.profile else saved.get("profile"),
         "deep": saved.get("deep") or (trail.watermark and trail.watermark.to_iso8601_string()),
         "compared": saved.get("compared"),
-    }  # fmt: skip
+    }
     if cursor == saved:
         return
     account.saved = cursor

@@ -64,10 +64,12 @@ class FeedCursor:
         moments = {name: getattr(self, name) for name in MOMENTS}
         return {
             **{name: at and at.to_iso8601_string() for name, at in moments.items()},
-            "since": self.floor and self.floor.to_iso8601_string(), "complete": not self.unread,
+            "since": self.floor and self.floor.to_iso8601_string(),
+            "complete": not self.unread,
             "resume": [[part.cursor, part.goal.to_iso8601_string()] for part in self.unread] or None,
-            "etag": self.etag, "top": self.top and self.top.json(),
-        }  # fmt: skip
+            "etag": self.etag,
+            "top": self.top and self.top.json(),
+        }
 
 
 @dataclass(frozen=True)

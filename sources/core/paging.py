@@ -132,9 +132,15 @@ async def beginning(ask: Ask, since: DateTime | None, size: int, etag: str | Non
 
 
 async def walk(
-    ask: Ask, sight: Sight, *, since: DateTime | None = None, seeks: bool = True, size: int = 100, start: int = 0,
+    ask: Ask,
+    sight: Sight,
+    *,
+    since: DateTime | None = None,
+    seeks: bool = True,
+    size: int = 100,
+    start: int = 0,
     first: Page | None = None,
-) -> AsyncIterator[Page]:  # fmt: skip
+) -> AsyncIterator[Page]:
     """Every row of the list, each version once; pages arrive without what was already seen."""
     seen: dict[Hashable, Identified] = {}
     going, passes = _Pass(since, start, size, start), 0
@@ -168,9 +174,8 @@ async def walk(
         elif not going.proven and (going.news or passes < QUIET_PASSES):
             going, passes = _Pass(going.since, start, size, start), passes + 1
             if passes > MAX_PASSES:
-                raise Failure(
-                    "FETCH_ERROR", f"{page.answer.url.path} moves faster than it can be read; next run retries"
-                )
+                told = f"{page.answer.url.path} moves faster than it can be read; next run retries"
+                raise Failure("FETCH_ERROR", told)
         elif more:
             going, passes, large = _Pass(newest, 0, size, 0), 0, set()
             seen = {id_: s for id_, s in seen.items() if s.moment is None or newest is None or s.moment >= newest}

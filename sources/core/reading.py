@@ -5,9 +5,8 @@ once these rows have landed, so whatever prefix of the batches is committed, cur
 is recorded by name and the others go on; what it had yielded stays, its cursor moves no further.
 """
 
-import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -21,9 +20,17 @@ from sources.core.unread import Quarantined, Unread, quarantine_key
 from sources.core.values import Json, Row, Unreadable, json_bytes
 
 __all__ = [
-    "Batch", "Payload", "Problem", "Quarantined", "Reading", "Unread", "Walk", "is_of_one", "not_understood",
-    "quarantine_key", "side_by_side",
-]  # fmt: skip
+    "Batch",
+    "Payload",
+    "Problem",
+    "Quarantined",
+    "Reading",
+    "Unread",
+    "Walk",
+    "is_of_one",
+    "not_understood",
+    "quarantine_key",
+]
 
 log = logging.getLogger("earshot")
 accounts = logging.getLogger("earshot.accounts")  # a line each where something happened, whatever else is told
@@ -175,8 +182,13 @@ class Reading:
         tally = self.tallies.get((surface, scope), RequestCounts())
         log.info(
             "incremental_scan_completed surface=%s scope=%s requests=%d not_modified=%d fetched=%d new=%d",
-            surface, name, tally.requests, tally.not_modified, tally.fetched, tally.new,
-        )  # fmt: skip
+            surface,
+            name,
+            tally.requests,
+            tally.not_modified,
+            tally.fetched,
+            tally.new,
+        )
 
     def _counts(self, batch: Batch, surface: str, scope: str) -> None:
         self.deleted += sum(row["is_deleted"] is True for row in batch.rows.get("deletions", ()))
@@ -209,9 +221,13 @@ class Reading:
         self.skipped[name] = why
 
     def shape(
-        self, scope: str, surface: str, items: Iterable[Json], row: Callable[[Json], V],
+        self,
+        scope: str,
+        surface: str,
+        items: Iterable[Json],
+        row: Callable[[Json], V],
         parent: Callable[[Json], str | None] = lambda item: None,
-    ) -> list[V]:  # fmt: skip
+    ) -> list[V]:
         """Rows of the items that can be read; the others go to quarantine, raw, with the key of their `parent`."""
         rows = []
         for item in items:
@@ -270,26 +286,3 @@ def _age(row: Row) -> float | None:
     if isinstance(said, DateTime) and isinstance(seen, DateTime):
         return max(0.0, (seen - said).total_seconds())
     return None
-
-
-async def side_by_side(jobs: Iterable[Coroutine[object, object, object]], width: int) -> None:
-    """All jobs, `width` at a time; the first error that is not recorded as a problem stops them all.
-
-    A job is begun when it is its turn: hundred thousand that wait would be half a gigabyte.
-    """
-    left = iter(jobs)
-
-    async def one_after_the_other() -> None:
-        for job in left:
-            await job
-
-    try:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(width):
-                group.create_task(one_after_the_other())
-        for job in left:  # a task that was cancelled by nobody else ends without a word
-            job.close()
-            raise RuntimeError("jobs were left undone: those before them were cancelled")
-    finally:
-        for job in left:
-            job.close()  # stopped before its turn

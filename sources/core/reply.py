@@ -69,9 +69,15 @@ class Answering(Protocol):
 
 
 async def look_back(
-    api: Api, path: str, params: Mapping[str, str], since: DateTime, shape: Callable[[Json], PostedComment],
-    *, newest_first: bool, filters: bool = False,
-) -> Look:  # fmt: skip
+    api: Api,
+    path: str,
+    params: Mapping[str, str],
+    since: DateTime,
+    shape: Callable[[Json], PostedComment],
+    *,
+    newest_first: bool,
+    filters: bool = False,
+) -> Look:
     """Comments of a list since a moment, a hundred at most, or as many as one answer can hold."""
 
     async def ask(window: Window, _: str | None) -> Page:

@@ -89,9 +89,12 @@ class Scope:
 
     def shape(self, surface: str, found: list[Json], row: Shape) -> list[Row]:
         return self.reading.shape(
-            self.scope, surface, found, lambda item: row(item, self.scope, self.name, self.now),
+            self.scope,
+            surface,
+            found,
+            lambda item: row(item, self.scope, self.name, self.now),
             lambda item: self.parent_of(surface, item),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -146,9 +149,7 @@ async def look_up(reading: Reading, kind: ScopeType, name: str, key: str) -> tup
     else:
         row = kind.row(name, answer)
         if known and known["id"] != row["id"]:
-            log.warning(
-                "%s is now another %s (id %s, was %s); both are kept", name, kind.noun, row["id"], known["id"]
-            )  # fmt: skip
+            log.warning("%s is now another %s (id %s, was %s); both are kept", name, kind.noun, row["id"], known["id"])
         place = kind.place(str(row["scope"]), str(row[kind.label]), answer.date, reading)
         shown = fingerprint([row[column] for column in kind.news])
         is_news = known.get("shown") != shown or known.get("id") != row["id"]

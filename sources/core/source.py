@@ -1,14 +1,15 @@
 """What a service must bring to be read by a run; pipelines/ knows nothing else of it."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Protocol
 
-from sources.core.reading import Batch, Reading, Walk, side_by_side
+from sources.core.reading import Batch, Reading, Walk
 from sources.core.surfaces import Fills
 from sources.core.unread import Unread
 from sources.core.values import Row, Table
 
-__all__ = ["Source", "read_all"]
+__all__ = ["Source", "read_all", "side_by_side"]
 
 AT_ONCE = 20
 
@@ -62,3 +63,26 @@ async def read_all(source: Source, reading: Reading, take: Callable[[Batch], Awa
 
     await side_by_side((place(walks) for walks in source.readings(reading)), AT_ONCE)
     await side_by_side((one(walk) for walk in source.beside(reading)), source.at_once)
+
+
+async def side_by_side(jobs: Iterable[Coroutine[object, object, object]], width: int) -> None:
+    """All jobs, `width` at a time; the first error that is not recorded as a problem stops them all.
+
+    A job is begun when it is its turn: hundred thousand that wait would be half a gigabyte.
+    """
+    left = iter(jobs)
+
+    async def one_after_the_other() -> None:
+        for job in left:
+            await job
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(width):
+                group.create_task(one_after_the_other())
+        for job in left:  # a task that was cancelled by nobody else ends without a word
+            job.close()
+            raise RuntimeError("jobs were left undone: those before them were cancelled")
+    finally:
+        for job in left:
+            job.close()  # stopped before its turn

@@ -8,12 +8,23 @@ one by one, and with them some of the tables that a walk fills whose cursor lies
 only where all tables that its walk fills are known to be there.
 """
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, MutableMapping
+from dataclasses import dataclass
 from typing import Any
 
 from sources.core.values import Table, fingerprint
 
-__all__ = ["Fills", "believed", "forget_lost", "lost", "made", "owners", "shape", "unmade"]
+__all__ = ["Fills", "Surface", "believed", "forget_lost", "lost", "made", "owners", "shape", "unmade"]
+
+
+@dataclass(frozen=True)
+class Surface:
+    """One list of a place: what it is called, the tables that it fills, its own first, and how it is walked."""
+
+    name: str
+    fills: tuple[Table, ...]
+    walk: Callable[[Any, Any], AsyncIterator[Any]]  # of a place and the source's configuration
+
 
 Fills = Mapping[str, tuple[Table, ...]]  # surface → the tables that its walk fills, its own first
 States = Mapping[str, Mapping[str, Any]]  # resource → what dlt keeps of it

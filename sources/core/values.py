@@ -6,11 +6,12 @@ it. A record that cannot be parsed raises `Unreadable`; the reader keeps it raw 
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 from typing import Literal, TypeVar
 from urllib.parse import quote
 
@@ -20,11 +21,35 @@ import pyarrow as pa
 from pendulum import DateTime
 
 __all__ = [
-    "COUNT", "FLAG", "INSTANT", "NUMBER", "ORDER", "TEXT", "Json", "Oversized", "Row", "Table", "Unreadable",
-    "event_key", "fingerprint", "flag", "has_passed", "held_instant", "instant", "integer", "json_bytes", "json_record",
-    "json_text", "json_value",
-    "maybe", "need", "number", "stamp", "text", "version",
-]  # fmt: skip
+    "COUNT",
+    "FLAG",
+    "INSTANT",
+    "NUMBER",
+    "ORDER",
+    "TEXT",
+    "Json",
+    "Oversized",
+    "Row",
+    "Table",
+    "Unreadable",
+    "event_key",
+    "fingerprint",
+    "flag",
+    "has_passed",
+    "held_instant",
+    "instant",
+    "integer",
+    "json_bytes",
+    "json_record",
+    "json_text",
+    "json_value",
+    "maybe",
+    "need",
+    "number",
+    "stamp",
+    "text",
+    "version",
+]
 
 Json = dict[str, object]
 Row = dict[str, object]
@@ -67,6 +92,19 @@ class Table:
     def unique(self, rows: Iterable[Row]) -> dict[tuple[object, ...], Row]:
         """One key comes once: insert-only does not dedupe within a package. Of equal keys the last wins."""
         return {tuple([row[part] for part in self.key]): row for row in rows}
+
+    def arrow(self, rows: Sequence[Row], nth: int) -> pa.Table:
+        """As it is declared, the `nth` to be read; and what somebody's `add_map` has put beside it."""
+        arrays = [pa.array([row.get(name) for row in rows], kind) for name, kind in self.columns.items()]
+        fields = list(self.schema)
+        if self.keeps == "rows":
+            arrays.append(pa.array([nth] * len(rows), COUNT))
+            fields.append(pa.field(ORDER, COUNT))
+        for name in dict.fromkeys(chain.from_iterable(rows)):
+            if name not in self.columns:
+                arrays.append(pa.array([row.get(name) for row in rows]))
+                fields.append(pa.field(name, arrays[-1].type))
+        return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def family(self) -> dict[str, "Table"]:
         """This table and its children's, as they are in the warehouse."""

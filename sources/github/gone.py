@@ -15,7 +15,7 @@ from sources.core.reading import Batch, Walk
 from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row, integer
-from sources.github import rows
+from sources.github.marks import deletion_row
 from sources.github.recheck import (
     ABSENT,
     LISTS,
@@ -27,7 +27,8 @@ from sources.github.recheck import (
     reviews,
     threads,
 )
-from sources.github.repository import issue_rows
+from sources.github.surfaces.issues import issue_rows
+from sources.github.surfaces.parts import parent_key
 from sources.github.targets import HELD, fetch
 
 __all__ = ["rechecks"]
@@ -81,7 +82,7 @@ async def issue(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
 
 async def back(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     """Told again after it was thought missing or gone: it and all that hangs on it, as they are now."""
-    number, key = integer(suspect["number"]), rows.parent_key(repo.scope, integer(suspect["number"]))
+    number, key = integer(suspect["number"]), parent_key(repo.scope, integer(suspect["number"]))
     fetched = await fetch(repo, Target("pr" if suspect["is_pull_request"] else "issue", number))
     repo.reading.tell(f"{repo.name}#{number} is back")
     yield fetched.batch
@@ -109,12 +110,19 @@ async def orphans(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
         if suspect["was"] == "deleted":
             return
         told = [
-            rows.deletion_row(
-                "issue_comment", id_, repo.scope, number, repo.now, f"its issue answers {failure.status}",
-                gone=is_sure, run=_followed(repo, failure), is_missing=not is_sure,
+            deletion_row(
+                "issue_comment",
+                id_,
+                repo.scope,
+                number,
+                repo.now,
+                f"its issue answers {failure.status}",
+                gone=is_sure,
+                run=_followed(repo, failure),
+                is_missing=not is_sure,
             )
             for id_ in (sorted(ids) if is_sure else [min(ids)])
-        ]  # fmt: skip
+        ]
         yield Batch("rechecks", repo.scope, {"deletions": told})
     else:
         shaped = issue_rows(repo, [found])
@@ -129,11 +137,18 @@ async def _absent(repo: Scope, suspect: Row, failure: Failure) -> Batch:
     is_sure = bool(was) or failure.status != 404
     cause = f"answers {failure.status}" if failure.code == "NOT_FOUND" else "moved to another repository"
     if was != "deleted":
-        repo.reading.absent_is(f"{repo.name}#{number}", rows.parent_key(repo.scope, number), cause, is_sure=is_sure)
-    mark = rows.deletion_row(
-        kind, _id(suspect), repo.scope, number, noticed(repo.api.now, suspect["held_at"]), cause, gone=is_sure,
-        is_missing=not is_sure, run=_followed(repo, failure),
-    )  # fmt: skip
+        repo.reading.absent_is(f"{repo.name}#{number}", parent_key(repo.scope, number), cause, is_sure=is_sure)
+    mark = deletion_row(
+        kind,
+        _id(suspect),
+        repo.scope,
+        number,
+        noticed(repo.api.now, suspect["held_at"]),
+        cause,
+        gone=is_sure,
+        is_missing=not is_sure,
+        run=_followed(repo, failure),
+    )
     return Batch("rechecks", repo.scope, {"deletions": [mark]})
 
 
@@ -151,6 +166,12 @@ def _id(suspect: Row) -> int:
 
 
 TASKS = {
-    "comments": comments, "pull_request": pull_request, "reviews": reviews, "issue": issue,
-    "review_comments": review_comments, "orphans": orphans, "back": back, "threads": threads,
-}  # fmt: skip
+    "comments": comments,
+    "pull_request": pull_request,
+    "reviews": reviews,
+    "issue": issue,
+    "review_comments": review_comments,
+    "orphans": orphans,
+    "back": back,
+    "threads": threads,
+}

@@ -19,11 +19,12 @@ from dlt.extract.source import DltSource
 
 from sources.core.http.client import connect
 from sources.core.scope import Found
+from sources.core.surfaces import Surface
 from sources.declared import needs, settings
 from sources.extraction import Extraction, without_rechecks
 from sources.github.repository import REPOSITORY
-from sources.github.source import LATER, LISTS, Github, GithubConfig
-from sources.github.tables import FILLS
+from sources.github.source import Github, GithubConfig
+from sources.github.tables import BY_DUE, FILLS, SURFACES
 from sources.pipes import places, rest, surface
 
 __all__ = ["declared", "github"]
@@ -46,9 +47,15 @@ def github(
     extraction: every list stops where the next one goes on.
     """
     config = settings(
-        GithubConfig, "github", repos=repos, token=token, api_url=api_url, since=since, overlap_seconds=overlap_seconds,
+        GithubConfig,
+        "github",
+        repos=repos,
+        token=token,
+        api_url=api_url,
+        since=since,
+        overlap_seconds=overlap_seconds,
         fetch_review_threads=fetch_review_threads,
-    )  # fmt: skip
+    )
     needs("github", "repos", config.repos)
     service, fills = Github(config), without_rechecks(FILLS)
     return declared(service, Extraction(lambda: connect(config.api_url, service.headers), fills, max_rows, max_seconds))
@@ -57,19 +64,15 @@ def github(
 @dlt.source(name="github")
 def declared(service: Github, extraction: Extraction) -> Any:
     """Its resources, in order."""
-    walks = {**LISTS, **LATER}
     found = places(extraction, service.scopes(), REPOSITORY, str.lower, service.found)
 
-    def listed(name: str) -> Any:
-        return surface(extraction, found, name, lambda found: walks[name](found.place, service.config))
+    def listed(each: Surface) -> Any:
+        return surface(extraction, found, each.name, lambda found: each.walk(found.place, service.config))
 
     return [
         found,
         surface(extraction, found, "repositories", Found.batches, is_list=False),
-        listed("issues"),
-        listed("pull_requests"),
-        listed("issue_comments"),
-        listed("review_comments"),
-        *([listed("review_threads")] if service.config.reads_threads else []),
+        *map(listed, SURFACES),
+        *(map(listed, BY_DUE) if service.config.reads_threads else ()),
         *rest(extraction),
     ]

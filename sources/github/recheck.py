@@ -18,15 +18,31 @@ from sources.core.paging import walk
 from sources.core.reading import Batch, Unread, Walk
 from sources.core.scope import Scope, identify_by, noticed
 from sources.core.values import Json, Row, integer, json_record, need
-from sources.github import rows
-from sources.github.pull_requests import pull_batches
-from sources.github.repository import comment_rows, issue_rows, review_comment_rows, review_rows
-from sources.github.review_threads import recheck as threads_again
+from sources.github.marks import deletion_row
+from sources.github.surfaces.issue_comments import comment_rows
+from sources.github.surfaces.issues import issue_rows
+from sources.github.surfaces.parts import number_told, parent_key
+from sources.github.surfaces.pull_requests import pull_batches
+from sources.github.surfaces.review_comments import review_comment_rows
+from sources.github.surfaces.review_threads import due_of, read_due
+from sources.github.surfaces.reviews import review_rows
 
 __all__ = [
-    "ABSENT", "AT_ONCE", "LISTS", "SUSPECTS", "comments", "ids_in", "ids_of", "listed", "marks",
-    "pull_request", "retries", "review_comments", "reviews", "threads",
-]  # fmt: skip
+    "ABSENT",
+    "AT_ONCE",
+    "LISTS",
+    "SUSPECTS",
+    "comments",
+    "ids_in",
+    "ids_of",
+    "listed",
+    "marks",
+    "pull_request",
+    "retries",
+    "review_comments",
+    "reviews",
+    "threads",
+]
 
 AT_ONCE = 10
 ABSENT = ("NOT_FOUND", "PROJECT_MISMATCH")  # no such thing here, or no more
@@ -180,7 +196,7 @@ async def _again(repo: Scope, record: Unread) -> AsyncIterator[Batch]:
 
 def address(surface: str, kept: Json) -> str | None:
     """Where a record is told by itself: by its number, or as its own address says."""
-    path, own, number = SINGLE[surface][0], kept.get("url"), rows.number_told(kept)
+    path, own, number = SINGLE[surface][0], kept.get("url"), number_told(kept)
     id_ = kept.get("number" if surface in ("issues", "pull_requests") else "id")
     if isinstance(id_, int):
         return path.format(id_, number=number) if number or "number" not in path else None
@@ -194,10 +210,14 @@ async def comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     found = await listed(repo, f"issues/{number}/comments")
     there = ids_of(found)
     check = {
-        "parent_key": rows.parent_key(repo.scope, number), "scope": repo.scope, "number": number,
-        "remote_count": suspect["remote_count"], "listed_count": len(there), "updated_at": suspect["updated_at"],
+        "parent_key": parent_key(repo.scope, number),
+        "scope": repo.scope,
+        "number": number,
+        "remote_count": suspect["remote_count"],
+        "listed_count": len(there),
+        "updated_at": suspect["updated_at"],
         "checked_at": repo.now,
-    }  # fmt: skip
+    }
     deletions = marks(repo, "issue_comment", number, ids_in(suspect, "ids") - there, ids_in(suspect, "marked") & there)
     yield Batch("rechecks", repo.scope, {**comment_rows(repo, found), "deletions": deletions, "thread_checks": [check]})
 
@@ -222,9 +242,9 @@ async def reviews(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
 
 
 async def threads(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
-    """Which of their threads are resolved, of several pull requests at once."""
-    async for batch in threads_again(repo, sorted(ids_in(suspect, "ids"), reverse=True)):
-        yield batch
+    """Which threads of these pull requests are resolved."""
+    found, _ = await read_due(repo, await due_of(repo, sorted(ids_in(suspect, "ids"))))
+    yield Batch("rechecks", repo.scope, {"review_threads": found})
 
 
 async def review_comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
@@ -244,11 +264,12 @@ async def _pulls(repo: Scope, found: list[Json]) -> list[Batch]:
 
 ADDRESS = re.compile(r"(?:issues|pulls)(?:/comments)?/[0-9]{1,18}$")
 SINGLE: dict[str, tuple[str, Callable[[Scope, list[Json]], Awaitable[list[Batch]]]]] = {
-    "issues": ("issues/{}", partial(_plain, issue_rows)), "pull_requests": ("pulls/{}", _pulls),
+    "issues": ("issues/{}", partial(_plain, issue_rows)),
+    "pull_requests": ("pulls/{}", _pulls),
     "issue_comments": ("issues/comments/{}", partial(_plain, comment_rows)),
     "review_comments": ("pulls/comments/{}", partial(_plain, review_comment_rows)),
     "reviews": ("pulls/{number}/reviews/{}", partial(_plain, review_rows)),
-}  # fmt: skip
+}
 
 
 async def listed(repo: Scope, path: str) -> list[Json]:
@@ -264,8 +285,8 @@ def ids_of(found: list[Json]) -> set[int]:
 def marks(repo: Scope, kind: str, number: int, gone: set[int], back: set[int], at: DateTime | None = None) -> list[Row]:
     mark = (repo.scope, number, at or repo.now)
     return [
-        *(rows.deletion_row(kind, id_, *mark, "no longer listed") for id_ in sorted(gone)),
-        *(rows.deletion_row(kind, id_, *mark, "listed again", gone=False) for id_ in sorted(back)),
+        *(deletion_row(kind, id_, *mark, "no longer listed") for id_ in sorted(gone)),
+        *(deletion_row(kind, id_, *mark, "listed again", gone=False) for id_ in sorted(back)),
     ]
 
 

@@ -1,28 +1,28 @@
-"""What is kept of GitHub: the landed tables, and which of them each list fills. Their columns stand beside their rows.
+"""What is kept of GitHub: its surfaces in their order, and the landed tables that each of them fills.
 
 Comment tables keep every version. What an issue or a pull request is given (labels, people, teams) are its children:
 sets, replaced with it.
 """
 
-from sources.core.surfaces import Fills
-from sources.github.review_threads import REVIEW_THREADS
-from sources.github.rows.comments import ANCHORS, ISSUE_COMMENTS, REVIEW_COMMENTS
-from sources.github.rows.issues import ISSUES, OPENERS
-from sources.github.rows.marks import DELETIONS, LATEST, THREAD_CHECKS
-from sources.github.rows.pull_requests import PULL_REQUESTS
-from sources.github.rows.repositories import REPOSITORIES
-from sources.github.rows.reviews import REVIEWS
+from itertools import chain
 
-__all__ = ["FILLS", "TABLES"]
+from sources.core.surfaces import Fills, Surface
+from sources.github.marks import DELETIONS, THREAD_CHECKS
+from sources.github.surfaces import issue_comments, issues, pull_requests, review_comments, review_threads
+from sources.github.surfaces.repositories import REPOSITORIES
 
+__all__ = ["BY_DUE", "FILLS", "SURFACES", "TABLES"]
+
+SURFACES: tuple[Surface, ...] = (
+    issues.SURFACE,
+    pull_requests.SURFACE,
+    issue_comments.SURFACE,
+    review_comments.SURFACE,
+)
+BY_DUE: tuple[Surface, ...] = (review_threads.SURFACE,)  # a run asks the warehouse what is due of them, not a list
 FILLS: Fills = {
     "repositories": (REPOSITORIES,),
-    "issues": (ISSUES, OPENERS),
-    "pull_requests": (PULL_REQUESTS, REVIEWS, LATEST),
-    "issue_comments": (ISSUE_COMMENTS, LATEST),
-    "review_comments": (REVIEW_COMMENTS, ANCHORS, LATEST),
-    "review_threads": (REVIEW_THREADS,),
+    **{surface.name: surface.fills for surface in (*SURFACES, *BY_DUE)},
     "rechecks": (DELETIONS, THREAD_CHECKS),
 }
-READ = (REPOSITORIES, ISSUES, OPENERS, PULL_REQUESTS, ISSUE_COMMENTS, REVIEW_COMMENTS, ANCHORS, REVIEWS)
-TABLES = (*READ, REVIEW_THREADS, DELETIONS, THREAD_CHECKS, LATEST)
+TABLES = tuple({table.name: table for table in chain.from_iterable(FILLS.values())}.values())

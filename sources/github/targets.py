@@ -9,10 +9,11 @@ from sources.core.reading import Batch
 from sources.core.scope import Scope
 from sources.core.targets import Dependent, Fetched, Held, Target, moment
 from sources.core.values import Json, Row
-from sources.github import rows
 from sources.github.recheck import comments, ids_of, listed, marks, reviews
-from sources.github.repository import issue_rows, review_comment_rows
-from sources.github.review_threads import due_of, read_threads
+from sources.github.surfaces.issues import issue_rows
+from sources.github.surfaces.pull_request_rows import pull_request_row
+from sources.github.surfaces.review_comments import review_comment_rows
+from sources.github.surfaces.review_threads import due_of, read_threads
 
 __all__ = ["HELD", "fetch"]
 
@@ -71,16 +72,20 @@ def _belongs(repo: Scope, target: Target, found: list[Json]) -> None:
 
 
 def _pull_row(repo: Scope, *, is_whole: bool) -> Callable[[Json, str, str, object], Row]:
-    return lambda pull, scope, name, _: rows.pull_request_row(pull, scope, name, repo.now, is_whole)
+    return lambda pull, scope, name, _: pull_request_row(pull, scope, name, repo.now, is_whole)
 
 
 def _comments(repo: Scope, row: Row) -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
         suspect = {
-            "number": row["number"], "id": row["id"], "is_pull_request": row["is_pull_request"],
-            "remote_count": row["comment_count"], "ids": held.get("comments"), "marked": held.get("comments_marked"),
+            "number": row["number"],
+            "id": row["id"],
+            "is_pull_request": row["is_pull_request"],
+            "remote_count": row["comment_count"],
+            "ids": held.get("comments"),
+            "marked": held.get("comments_marked"),
             "updated_at": row["updated_at"],
-        }  # fmt: skip
+        }
         async for batch in comments(repo, suspect):
             yield batch
 

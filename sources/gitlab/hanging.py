@@ -131,9 +131,13 @@ async def _one(
 ) -> tuple[Mapping[str, list[Row]], bool, str | None]:
     """What hangs on one parent; whether it is still owed; and the fingerprint of what is landed of it."""
     suspect: dict[str, Any] = {
-        "kind": KINDS[surface], "number": each.number, "updated_at": instant(each.updated_at),
-        "user_notes_count": each.user_notes_count, "head_sha": each.head_sha, "shown": each.shown,
-    }  # fmt: skip
+        "kind": KINDS[surface],
+        "number": each.number,
+        "updated_at": instant(each.updated_at),
+        "user_notes_count": each.user_notes_count,
+        "head_sha": each.head_sha,
+        "shown": each.shown,
+    }
     due = due_of(place, suspect, config)
     try:
         batch = await DEPENDENTS[READ[name]][1](due)

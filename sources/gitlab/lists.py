@@ -75,8 +75,13 @@ async def listed(
         if sweeps:
             seen.update(id_ for item in found.items if isinstance(id_ := item.get("id"), int))
         then = replace(place, now=found.read_at)  # who looked later is right: a surgical run may have looked meanwhile
-        yield Batch(surface, place.scope, listed_rows(then, surface, found.items), found.cursor.json(),
-                    payloads(surface, found.items))  # fmt: skip
+        yield Batch(
+            surface,
+            place.scope,
+            listed_rows(then, surface, found.items),
+            found.cursor.json(),
+            payloads(surface, found.items),
+        )
     if sweeps:
         place.reading.sightings[surface, place.scope] = seen
 

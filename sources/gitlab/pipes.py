@@ -54,10 +54,18 @@ def gitlab(
     extraction: every list stops where the next one goes on.
     """
     config = settings(
-        GitlabConfig, "gitlab", projects=projects, token=token, api_url=api_url, since=since,
-        settle_seconds=settle_seconds, dependent_concurrency=dependent_concurrency,
-        fetch_resource_events=fetch_resource_events, fetch_closes_issues=fetch_closes_issues, fetch_diffs=fetch_diffs,
-    )  # fmt: skip
+        GitlabConfig,
+        "gitlab",
+        projects=projects,
+        token=token,
+        api_url=api_url,
+        since=since,
+        settle_seconds=settle_seconds,
+        dependent_concurrency=dependent_concurrency,
+        fetch_resource_events=fetch_resource_events,
+        fetch_closes_issues=fetch_closes_issues,
+        fetch_diffs=fetch_diffs,
+    )
     needs("gitlab", "projects", config.projects)
     service, fills = Gitlab(config), without_rechecks(FILLS)
     return declared(service, Extraction(lambda: connect(config.api_url, service.headers), fills, max_rows, max_seconds))

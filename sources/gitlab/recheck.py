@@ -140,7 +140,12 @@ async def presence(due: Due, was: object, config: GitlabConfig) -> AsyncIterator
 
 def _mark(due: Due, cause: str, *, is_deleted: bool = False, is_missing: bool = False) -> Batch:
     row = {
-        "parent_key": due.parent.key, "scope": due.parent.scope, "is_deleted": is_deleted, "is_missing": is_missing,
-        "cause": cause, "noticed_at": noticed(due.place.api.now, due.seen_at), "noticed_in_run": due.place.reading.run,
-    }  # fmt: skip
+        "parent_key": due.parent.key,
+        "scope": due.parent.scope,
+        "is_deleted": is_deleted,
+        "is_missing": is_missing,
+        "cause": cause,
+        "noticed_at": noticed(due.place.api.now, due.seen_at),
+        "noticed_in_run": due.place.reading.run,
+    }
     return Batch("rechecks", due.place.scope, {"deletions": [row]})

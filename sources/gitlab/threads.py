@@ -23,14 +23,24 @@ from sources.core.paging import Identified, walk
 from sources.core.reading import Batch, Payload, Quarantined, quarantine_key
 from sources.core.scope import Scope
 from sources.core.values import Json, Row, fingerprint, held_instant, instant, integer, maybe, text
+from sources.gitlab.dependent_rows import EVENTS, closed_row, file_row
 from sources.gitlab.lists import GitlabConfig, listed_rows
 from sources.gitlab.notes import Bad, Parent, read_discussions, with_last_read
-from sources.gitlab.rows import EVENTS, closed_row, file_row, people, reviewers_told
+from sources.gitlab.rows import people, reviewers_told
 
 __all__ = [
-    "DEPENDENTS", "NO_TOKEN", "OF_MERGE_REQUESTS", "PATHS", "Dependent", "Due", "due_of", "held_of", "is_due",
-    "is_settled", "reviewers",
-]  # fmt: skip
+    "DEPENDENTS",
+    "NO_TOKEN",
+    "OF_MERGE_REQUESTS",
+    "PATHS",
+    "Dependent",
+    "Due",
+    "due_of",
+    "held_of",
+    "is_due",
+    "is_settled",
+    "reviewers",
+]
 
 NO_TOKEN = Failure(
     "AUTH_FAILED", "discussions need a token, also on public projects; set SOURCES__GITLAB__TOKEN (read_api)"
@@ -74,10 +84,15 @@ class Due:
     def root(self, read_at: DateTime) -> Row:
         """What a row says that vouches for its children."""
         return {
-            "parent_key": self.parent.key, "scope": self.parent.scope, "project": self.parent.project,
-            "parent_kind": self.parent.kind, "number": self.parent.number, "synced_for_updated_at": self.updated_at,
-            "is_settled": is_settled(read_at, self.updated_at, self.settle_time), "read_at": read_at,
-        }  # fmt: skip
+            "parent_key": self.parent.key,
+            "scope": self.parent.scope,
+            "project": self.parent.project,
+            "parent_kind": self.parent.kind,
+            "number": self.parent.number,
+            "synced_for_updated_at": self.updated_at,
+            "is_settled": is_settled(read_at, self.updated_at, self.settle_time),
+            "read_at": read_at,
+        }
 
 
 Dependent = Callable[[Due], Awaitable[Batch]]
@@ -179,10 +194,15 @@ def due_of(place: Scope, suspect: Row, config: GitlabConfig) -> Due:
     moved = suspect["updated_at"]
     assert hasattr(moved, "isoformat")
     return Due(
-        place, parent, instant(moved.isoformat()), timedelta(seconds=config.settle_seconds),
-        maybe(integer, suspect["user_notes_count"]), maybe(text, suspect.get("head_sha")), *held_of(suspect),
+        place,
+        parent,
+        instant(moved.isoformat()),
+        timedelta(seconds=config.settle_seconds),
+        maybe(integer, suspect["user_notes_count"]),
+        maybe(text, suspect.get("head_sha")),
+        *held_of(suspect),
         seen_at=held_instant(suspect.get("seen_at")),
-    )  # fmt: skip
+    )
 
 
 def held_of(row: Row) -> tuple[DateTime | None, str | None]:
@@ -205,7 +225,9 @@ def _kept(discussions: list[Json]) -> list[Payload]:
 
 
 DEPENDENTS: dict[str, tuple[str | None, Dependent]] = {
-    "threads": (None, threads), "events": ("fetch_resource_events", resource_events),
-    "closes": ("fetch_closes_issues", closes_issues), "diffs": ("fetch_diffs", diffs),
-}  # fmt: skip
+    "threads": (None, threads),
+    "events": ("fetch_resource_events", resource_events),
+    "closes": ("fetch_closes_issues", closes_issues),
+    "diffs": ("fetch_diffs", diffs),
+}
 OF_MERGE_REQUESTS = {"closes", "diffs"}

@@ -12,15 +12,20 @@ if TYPE_CHECKING:
 __all__ = ["commands", "completion"]
 
 EXIT_CODES = {
-    "0": "all done", "1": "failed, nothing found, or a check that did not pass", "2": "wrong usage or configuration",
-    "3": "some scopes failed, the rest landed", "4": "another run holds the lock",
+    "0": "all done",
+    "1": "failed, nothing found, or a check that did not pass",
+    "2": "wrong usage or configuration",
+    "3": "some scopes failed, the rest landed",
+    "4": "another run holds the lock",
     "6": "a named target cannot be read, nothing was written",
     "130": "cancelled",
-}  # fmt: skip
+}
 ENVELOPE = {
-    "ok": "true or false", "data": "the answer, null on an error",
-    "error": {"code": "NOT_FOUND, …", "message": "what is wrong", "hint": "what to do"}, "meta": {"exit_code": 0},
-}  # fmt: skip
+    "ok": "true or false",
+    "data": "the answer, null on an error",
+    "error": {"code": "NOT_FOUND, …", "message": "what is wrong", "hint": "what to do"},
+    "meta": {"exit_code": 0},
+}
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -75,10 +80,14 @@ def _described(command: click.Command, context: click.Context, name: str) -> Any
 def _parameter(told: dict[str, Any]) -> dict[str, Any]:
     default = told["default"]
     return {
-        "name": told["name"], "kind": told["param_type_name"], "flags": [*told["opts"], *told["secondary_opts"]],
+        "name": told["name"],
+        "kind": told["param_type_name"],
+        "flags": [*told["opts"], *told["secondary_opts"]],
         "type": "choice" if told["type"].get("choices") else told["type"]["name"],
-        "choices": list(told["type"].get("choices", ())), "is_required": told["required"],
+        "choices": list(told["type"].get("choices", ())),
+        "is_required": told["required"],
         "is_flag": told.get("is_flag", False),
         "is_repeatable": told["multiple"] or told["nargs"] == -1,
-        "default": default if isinstance(default, str | int | float | bool) else None, "help": told.get("help"),
-    }  # fmt: skip
+        "default": default if isinstance(default, str | int | float | bool) else None,
+        "help": told.get("help"),
+    }

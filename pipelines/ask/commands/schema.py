@@ -105,9 +105,11 @@ def _chosen(tables: Iterable[Row], name: str) -> Row:
         return found
     near = nearest(name, sorted(by_name))
     raise Refusal(
-        "UNKNOWN_NAME", f"no table {name} here{f'; did you mean {near}?' if near else ''}",
-        "`earshot schema` lists them", USAGE,
-    )  # fmt: skip
+        "UNKNOWN_NAME",
+        f"no table {name} here{f'; did you mean {near}?' if near else ''}",
+        "`earshot schema` lists them",
+        USAGE,
+    )
 
 
 def _show_all(console: "Console", tables: Iterable[Row]) -> None:
@@ -122,10 +124,12 @@ def _show_one(console: "Console", found: Row) -> None:
     if found["key"]:
         console.print(f"Known by: {found['key']}", highlight=False)
     console.print()
-    console.print(table(
-        ("column", "type", ("", {"no_wrap": False, "overflow": "fold"})),
-        ((column["name"], column["type"], column["comment"] or "") for column in found["columns"]),
-    ))  # fmt: skip
+    console.print(
+        table(
+            ("column", "type", ("", {"no_wrap": False, "overflow": "fold"})),
+            ((column["name"], column["type"], column["comment"] or "") for column in found["columns"]),
+        )
+    )
 
 
 def _short(told: str) -> str:

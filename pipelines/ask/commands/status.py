@@ -29,9 +29,11 @@ MINUTES = len("2026-01-01 12:00")
 @click.command()
 @click.option("--check", is_flag=True, help="Exit 1 when the warehouse is stale, incomplete or slow.")
 @click.option(
-    "--interval", type=period, metavar="PERIOD", help="How often runs are meant to be. [default: [earshot] interval,"
-    " else as they have come so far]",
-)  # fmt: skip
+    "--interval",
+    type=period,
+    metavar="PERIOD",
+    help="How often runs are meant to be. [default: [earshot] interval, else as they have come so far]",
+)
 @click.option("--prometheus", is_flag=True, help="Metrics in Prometheus' text format.")
 @click.option("-v", "--verbose", is_flag=True, help="How far each list was read, also where all is well.")
 @answering
@@ -53,9 +55,11 @@ def status(check: bool, interval: int | None, prometheus: bool, verbose: bool) -
         text = exposition(control, held, troubles, interval)
         return Answer({"text": text}, lambda _: click.echo(text, nl=False), exit_code=exit_code)
     data = {
-        **asdict(control), **asdict(held), "troubles": [each.json() for each in troubles],
+        **asdict(control),
+        **asdict(held),
+        "troubles": [each.json() for each in troubles],
         "slo_seconds": slo_seconds(interval),
-    }  # fmt: skip
+    }
 
     def show(console: "Console") -> None:
         _verdict(console, control, held, troubles)
@@ -173,8 +177,10 @@ def _accounts(held: Held) -> Iterator[tuple[str, str]]:
 def _skipped(console: "Console", control: Control) -> None:
     if not control.skipped:
         return
-    rows = [(f"  {line(r['source'])}", line(r["name"]), line(r["why"]), ago_short(moment(r["since_at"])))
-            for r in control.skipped[:SHOWN]]  # fmt: skip
+    rows = [
+        (f"  {line(r['source'])}", line(r["name"]), line(r["why"]), ago_short(moment(r["since_at"])))
+        for r in control.skipped[:SHOWN]
+    ]
     if len(control.skipped) > SHOWN:
         rows.append(("", f"… and {len(control.skipped) - SHOWN:,} more", "", ""))
     console.print("\nSkipped", style="bold")

@@ -50,16 +50,15 @@ def verify(sources: tuple[str, ...]) -> Answer:
         verdict = compare(real(place), configured(settings, config, sources), Options(keep_payloads=False))
     mended_by = {key: each.command for each in verdict.mends for key in each.event_keys}
     data = {
-        "utterances": verdict.read, "requests": verdict.requests,
-        "differences": [
-            {**asdict(each), "mended_by": mended_by.get(each.event_key)} for each in verdict.differences
-        ],
+        "utterances": verdict.read,
+        "requests": verdict.requests,
+        "differences": [{**asdict(each), "mended_by": mended_by.get(each.event_key)} for each in verdict.differences],
         "mended_by": [each.command for each in verdict.mends],
         "problems": [
             {"source": source, "scope": each.scope, "surface": each.surface, "code": each.code, "message": each.message}
             for source, each in verdict.problems
         ],
-    }  # fmt: skip
+    }
     return Answer(data, lambda console: show(console, verdict), exit_code=verdict.exit_code)
 
 

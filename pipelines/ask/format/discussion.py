@@ -34,9 +34,11 @@ class Discussion:
 
     def json(self) -> dict[str, Any]:
         return {
-            "thread_id": self.thread_id, "is_resolved": self.is_resolved, "waiting_on": self.waiting_on,
+            "thread_id": self.thread_id,
+            "is_resolved": self.is_resolved,
+            "waiting_on": self.waiting_on,
             "notes": self.notes,
-        }  # fmt: skip
+        }
 
 
 def notes(warehouse: Published, parent_key: str) -> list[Row]:

@@ -18,9 +18,17 @@ NOUNS = {  # what people type → what the models call it, one, many
     "pr": ("pull_request", "Pull Request", "Pull Requests"),
 }
 STYLES = {
-    "open": "green", "merged": "magenta", "closed": "red", "locked": "yellow",
-    "done": "green", "partial": "yellow", "failed": "red", "killed": "red", "cancelled": "yellow", "running": "cyan",
-}  # fmt: skip
+    "open": "green",
+    "merged": "magenta",
+    "closed": "red",
+    "locked": "yellow",
+    "done": "green",
+    "partial": "yellow",
+    "failed": "red",
+    "killed": "red",
+    "cancelled": "yellow",
+    "running": "cyan",
+}
 FIRST_WORDS = 200
 WIDE = 120  # columns; with fewer, times are told short and paths by their last part
 

@@ -79,11 +79,11 @@ class Shelves:
 
     def closes(self, number: int) -> list[tuple["Shelves", Issue]]:
         """Issues that its description says it closes, also in other repositories."""
-        found = []
+        found = list[tuple[Shelves, Issue]]()
         for name, told in CLOSES.findall(self._numbers[number].body or ""):
             there = self.world.names.get(name.lower()) if name else self
             issue = there and there.numbered(int(told))
-            if issue and not issue.pull:
+            if there and issue and not issue.pull:
                 found.append((there, issue))
         return list(dict.fromkeys(found))
 

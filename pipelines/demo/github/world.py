@@ -68,7 +68,9 @@ class GitHubWorld(Around):
                         "is_resolved": thread.is_resolved, "is_outdated": thread.is_outdated,
                         "resolved_by": by and author_name(by),
                     }  # fmt: skip
-                truth.closes |= {(repo.id, issue.number, there.id, i.number) for there, i in repo.closes(issue.number)}
+                truth.closes.update(
+                    (repo.id, issue.number, there.id, i.number) for there, i in repo.closes(issue.number)
+                )
             truth.reviews.update({row.id: row_fact(repo.id, row) for row in filter(told, repo.reviews.rows.values())})
         return truth
 

@@ -80,9 +80,7 @@ class Live(Plain):
         def shown() -> Text:
             return Text(safe(lines(watch, time.monotonic() - started, pendulum.now("UTC"))))
 
-        with RichLive(
-            console=Console(stderr=True), refresh_per_second=8, transient=True, get_renderable=shown
-        ):  # fmt: skip
+        with RichLive(console=Console(stderr=True), refresh_per_second=8, transient=True, get_renderable=shown):
             yield watch
 
 
@@ -129,10 +127,15 @@ def _left(watch: "Watch", name: str, reading: "Reading") -> Iterator[str]:
 
 def _so_far(watch: "Watch") -> dict[str, Any]:
     return {
-        "run_id": watch.run_id, "phase": watch.phase,
+        "run_id": watch.run_id,
+        "phase": watch.phase,
         "sources": [
-            {"source": name, "requests": sum(t.requests for t in reading.tallies.values()),
-             "fetched": sum(t.fetched for t in reading.tallies.values()), "landed": watch.landed.get(name, 0)}
+            {
+                "source": name,
+                "requests": sum(t.requests for t in reading.tallies.values()),
+                "fetched": sum(t.fetched for t in reading.tallies.values()),
+                "landed": watch.landed.get(name, 0),
+            }
             for name, reading in watch.readings.items()
         ],
-    }  # fmt: skip
+    }

@@ -111,9 +111,10 @@ class Report:
     def stages(self) -> dict[str, object]:
         """What became of the documents, and how long each stage took."""
         return {
-            "docs_regenerated": len(self.documents), "docs_embedded": self.embedded,
+            "docs_regenerated": len(self.documents),
+            "docs_embedded": self.embedded,
             "stage_timings_ms": self.timings_ms,
-        }  # fmt: skip
+        }
 
 
 @dataclass
@@ -165,6 +166,8 @@ def totals(report: Report) -> dict[str, object]:
         "requests": sum(s.requests for s in report.sources),
         "not_modified": sum(s.not_modified for s in report.sources),
         "rows_new": sum(sum(s.rows.values()) for s in report.sources),
-        "rows_replayed": sum(s.replayed for s in report.sources), "packages": sum(s.packages for s in report.sources),
-        "published_bytes": report.published_bytes, "seconds": report.seconds,
-    }  # fmt: skip
+        "rows_replayed": sum(s.replayed for s in report.sources),
+        "packages": sum(s.packages for s in report.sources),
+        "published_bytes": report.published_bytes,
+        "seconds": report.seconds,
+    }

@@ -22,6 +22,21 @@ __all__ = ["Beside", "envelope", "envelope_of", "plural", "safe", "summary"]
 NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 HIDDEN = ({*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029} | BIDI) - {0x0A, 0x09}
+OF_SOURCE = [
+    "source",
+    "scopes",
+    "completed",
+    "requests",
+    "not_modified",
+    "fetched",
+    "rows",
+    "replayed",
+    "packages",
+    "quota_left",
+    "swept",
+    "quarantined",
+    "skipped",
+]
 REPLACED = dict.fromkeys(HIDDEN, "�")
 ESCAPED = {code: f"\\u{code:04x}" for code in HIDDEN}
 
@@ -195,22 +210,26 @@ def _data(report: "Report") -> dict[str, Any]:
         "error": report.error or report.stage_problem,
         "sources": [
             {
-                "source": s.source, "scopes": s.scopes, "completed": s.completed,
-                "requests": s.requests, "not_modified": s.not_modified,
-                "fetched": s.fetched, "rows": s.rows, "replayed": s.replayed, "packages": s.packages,
-                "waited_seconds": s.waited, "quota_left": s.quota_left, "swept": s.swept, "quarantined": s.quarantined,
-                "skipped": s.skipped,
+                **{name: getattr(s, name) for name in OF_SOURCE},
+                "waited_seconds": s.waited,
                 "told": [*s.told[:MOST_TOLD]],
                 "unread": [{"key": each.key, "reason": each.reason} for each in s.unread[:MOST_TOLD]],
-                "changed": report.changed(s.source), "unchanged": report.unchanged(s),
+                "changed": report.changed(s.source),
+                "unchanged": report.unchanged(s),
                 "problems": [
-                    {"scope": s.names.get(p.scope, p.scope), "surface": p.surface, "code": p.code, "message": p.message,
-                     "until": p.until and p.until.to_iso8601_string()} for p in s.problems
+                    {
+                        "scope": s.names.get(p.scope, p.scope),
+                        "surface": p.surface,
+                        "code": p.code,
+                        "message": p.message,
+                        "until": p.until and p.until.to_iso8601_string(),
+                    }
+                    for p in s.problems
                 ],
             }
             for s in report.sources
         ],
-    }  # fmt: skip
+    }
 
 
 def envelope(ok: bool, data: Any, meta: dict[str, Any]) -> None:

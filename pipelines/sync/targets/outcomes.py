@@ -79,12 +79,16 @@ class Surgery:
         """As it stands; `exit_code`: as it ends, for who is told before."""
         told, code = self.outcomes.values(), self.exit_code if exit_code is None else exit_code
         return {
-            "targets": [str(target) for target in self.outcomes], "place": self.order.place,
-            "fetched": sum(o.fetched for o in told), "ingested": sum(o.ingested for o in told),
-            "skipped_stale": sum(o.is_stale for o in told), "failures": len(self.failures),
+            "targets": [str(target) for target in self.outcomes],
+            "place": self.order.place,
+            "fetched": sum(o.fetched for o in told),
+            "ingested": sum(o.ingested for o in told),
+            "skipped_stale": sum(o.is_stale for o in told),
+            "failures": len(self.failures),
             **(self.report or Report(self.run_id, [])).stages,
-            "completion_status": self._completion(code), "stage_timings_ms": self.timings_ms,
-        }  # fmt: skip
+            "completion_status": self._completion(code),
+            "stage_timings_ms": self.timings_ms,
+        }
 
 
 class Cancelled(asyncio.CancelledError):

@@ -41,9 +41,8 @@ def show(surgery: Surgery, *, as_json: bool) -> None:
 def plan(orders: Iterable[Order], *, as_json: bool) -> None:
     """What would be asked for. Nothing was."""
     told = [
-        {"source": o.source.name, "place": o.place, "targets": [str(target) for target in o.targets]}
-        for o in orders
-    ]  # fmt: skip
+        {"source": o.source.name, "place": o.place, "targets": [str(target) for target in o.targets]} for o in orders
+    ]
     if as_json:
         envelope(True, {"dry_run": True, "would_fetch": told}, {"exit_code": 0})
         return
@@ -63,7 +62,9 @@ def _data(surgery: Surgery) -> dict[str, Any]:
         "published_bytes": surgery.report.published_bytes if surgery.report else None,
         "entity_outcomes": [
             {
-                **_named(outcome.target), "fetched": outcome.fetched, "ingested": outcome.ingested,
+                **_named(outcome.target),
+                "fetched": outcome.fetched,
+                "ingested": outcome.ingested,
                 "stale_skipped": outcome.is_stale,
                 "failures": [_failed(outcome.target, stage, why) for stage, why in outcome.failures],
             }
@@ -72,7 +73,7 @@ def _data(surgery: Surgery) -> dict[str, Any]:
         "entity_failures": [_failed(*failure) for failure in surgery.failures],
         "skipped_stale_targets": [str(outcome.target) for outcome in told if outcome.is_stale],
         "recovery_actions": _recovery(surgery),
-    }  # fmt: skip
+    }
 
 
 def _meta(surgery: Surgery) -> dict[str, Any]:

@@ -51,10 +51,9 @@ async def operate(home: DataDir, order: Order, options: Options, watch: Watch | 
     surgery = Surgery(order, outcomes={target: Outcome(target) for target in order.targets})
     with Ledger.open(home.control) as ledger, ThreadPoolExecutor(1, "warehouse") as worker:
         named = [str(target) for target in order.targets]
-        surgery.run_id = run_id = ledger.begin(
-            "preflight" if order.preflight_only else "surgical", [order.source.name], phase="preflight",
-            detail=orjson.dumps({"targets": named, "place": order.place}).decode(),
-        )  # fmt: skip
+        mode = "preflight" if order.preflight_only else "surgical"
+        detail = orjson.dumps({"targets": named, "place": order.place}).decode()
+        surgery.run_id = run_id = ledger.begin(mode, [order.source.name], phase="preflight", detail=detail)
         told = SourceReport(order.source.name, 1)
         report = surgery.report = Report(run_id, [told], timings_ms=surgery.timings_ms)
         run = Run(Shared(home, ledger, run_id, replace(options, quick=True), worker, watch))
@@ -80,10 +79,14 @@ def _finish(ledger: Ledger, surgery: Surgery, seconds: float) -> None:
     report = surgery.report or Report(surgery.run_id, [])
     report.seconds = seconds
     ledger.finish(
-        surgery.run_id, status, code, phase="done" if code in (0, PARTIAL) else status,
+        surgery.run_id,
+        status,
+        code,
+        phase="done" if code in (0, PARTIAL) else status,
         error=surgery.error or (_named(surgery) if code == UNFIT else None),
-        detail=orjson.dumps(surgery.counters()).decode(), **totals(report),
-    )  # fmt: skip
+        detail=orjson.dumps(surgery.counters()).decode(),
+        **totals(report),
+    )
 
 
 def _named(surgery: Surgery) -> str:
@@ -108,9 +111,12 @@ class _Stages:
         async with order.connected.connect() as api:
             run, source = self.over.shared, order.source.name
             reading = run.watch.readings[source] = Reading(
-                api, {}, unread=Quarantine(self.ledger, source).unread(), run=self.surgery.run_id,
+                api,
+                {},
+                unread=Quarantine(self.ledger, source).unread(),
+                run=self.surgery.run_id,
                 look=partial(run.work, look, run.home),
-            )  # fmt: skip
+            )
             try:
                 with self._stage("preflight"):
                     fetched = await self._preflight(reading)

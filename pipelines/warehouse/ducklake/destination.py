@@ -50,9 +50,11 @@ class DuckLake(OnServer):
         cursor(self.catalog, self.storage).close()  # the instance that dlt's connections will be of
         credentials = LakeCredentials(NAME, catalog=str(self.catalog.url), storage=self.storage)
         return Lake(
-            credentials=credentials, supports_transactions=True, preferred_loader_file_format="parquet",
+            credentials=credentials,
+            supports_transactions=True,
+            preferred_loader_file_format="parquet",
             staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
-        )  # fmt: skip
+        )
 
     @contextmanager
     def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> Iterator[None]:

@@ -39,9 +39,9 @@ from pathlib import Path
 import duckdb
 import pendulum
 
+from pipelines.models.control_tables import DECIDED, DECISIONS
 from pipelines.settings import SOURCES
 from pipelines.state.ledger import MIRRORED, Ledger
-from pipelines.state.tables import DECIDED, DECISIONS
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.errors import LandingError, Unavailable
 from pipelines.warehouse.files import Files, copied

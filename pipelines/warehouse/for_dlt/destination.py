@@ -60,9 +60,14 @@ class earshot(duckdb):
     """
 
     def __init__(
-        self, path: str | None = None, *, is_locked: bool = False, destination_name: str | None = None,
-        environment: str | None = None, **more: Any,
-    ) -> None:  # fmt: skip
+        self,
+        path: str | None = None,
+        *,
+        is_locked: bool = False,
+        destination_name: str | None = None,
+        environment: str | None = None,
+        **more: Any,
+    ) -> None:
         able = {"supports_transactions": True, "preferred_loader_file_format": "parquet"}
         super().__init__(destination_name=destination_name, environment=environment, **{**more, **able})
         self.path, self.is_locked, self._known = path, is_locked, None

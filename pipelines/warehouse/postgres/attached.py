@@ -57,9 +57,12 @@ def in_memory() -> Iterator["duckdb.DuckDBPyConnection"]:
 def postgres_secret(connection: "duckdb.DuckDBPyConnection", address: Address) -> str:
     """The name under which this connection knows the address: a password in a statement would end up in errors."""
     known = {
-        "HOST": address.host, "PORT": str(address.port), "DATABASE": address.database, "USER": address.user,
+        "HOST": address.host,
+        "PORT": str(address.port),
+        "DATABASE": address.database,
+        "USER": address.user,
         "PASSWORD": address.password,
-    }  # fmt: skip
+    }
     parts = ", ".join(f"{name} {quoted(value)}" for name, value in known.items() if value)
     connection.execute(f"CREATE OR REPLACE SECRET {SECRET} (TYPE postgres, {parts})")
     return SECRET

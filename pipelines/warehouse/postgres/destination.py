@@ -41,10 +41,12 @@ class Postgres(OnServer):
         from dlt.destinations import postgres
 
         return postgres(
-            str(self.address.url), supports_transactions=True, preferred_loader_file_format="parquet",
+            str(self.address.url),
+            supports_transactions=True,
+            preferred_loader_file_format="parquet",
             loader_parallelism_strategy="sequential",  # side by side is no faster, and takes more memory
             staging_dataset_name_layout=f"%s_staging{home.shard.suffix}",
-        )  # fmt: skip
+        )
 
     @contextmanager
     def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> Iterator[None]:

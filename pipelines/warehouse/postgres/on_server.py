@@ -35,7 +35,7 @@ class OnServer:
     @contextmanager
     def single_flight(self, home: Home) -> Iterator[None]:
         with self.server.single_flight(home.shard):
-            with self.control(home, writes=True):
+            with on_server(self.server.address, writes=True):
                 """Nothing of another version is there, and from now on it is known to be of this one."""
             yield
 

@@ -105,10 +105,17 @@ class Address:
         import psycopg2
 
         connection = psycopg2.connect(
-            host=self.host, port=self.port, user=self.user, password=str(self.password) or None, dbname=self.database,
-            application_name=application[:63], keepalives_idle=30, keepalives_interval=10, keepalives_count=3,
+            host=self.host,
+            port=self.port,
+            user=self.user,
+            password=str(self.password) or None,
+            dbname=self.database,
+            application_name=application[:63],
+            keepalives_idle=30,
+            keepalives_interval=10,
+            keepalives_count=3,
             **{"connect_timeout": "15", **dict(self.query)},
-        )  # fmt: skip
+        )
         with connection.cursor() as cursor:
             cursor.execute(ALIVE)
         connection.commit()

@@ -36,9 +36,11 @@ WHERE attrelid = CAST(%s AS regclass) AND attnum > 0 AND NOT attisdropped ORDER 
 """
 SAME_VIEW = "SELECT pg_get_viewdef(CAST(%s AS regclass)) = pg_get_viewdef('pg_temp.wanted'::regclass)"
 KINDS: list[tuple[Callable[[pa.DataType], bool], str]] = [
-    (pa.types.is_integer, "BIGINT"), (pa.types.is_floating, "DOUBLE PRECISION"), (pa.types.is_boolean, "BOOLEAN"),
+    (pa.types.is_integer, "BIGINT"),
+    (pa.types.is_floating, "DOUBLE PRECISION"),
+    (pa.types.is_boolean, "BOOLEAN"),
     (pa.types.is_timestamp, "TIMESTAMPTZ"),
-]  # fmt: skip
+]
 TEXT = 'TEXT COLLATE "C"'
 ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from pipelines.models.control_tables import TABLES
 from pipelines.state import mirror
-from pipelines.state.tables import TABLES
 from pipelines.warehouse.destination import Cursors
 from sources.core.values import fingerprint
 

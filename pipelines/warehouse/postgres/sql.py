@@ -107,12 +107,20 @@ def _bound(to: Generator, node: exp.Expr) -> str:
 class _Writer(PostgresGenerator):
     TRANSFORMS: ClassVar = {
         **PostgresGenerator.TRANSFORMS,
-        exp.AnyValue: _chosen, exp.ArgMin: _chosen, exp.ArgMax: _chosen, exp.Filter: _filtered,
+        exp.AnyValue: _chosen,
+        exp.ArgMin: _chosen,
+        exp.ArgMax: _chosen,
+        exp.Filter: _filtered,
         exp.IgnoreNulls: lambda to, node: to.sql(node, "this"),  # any_value's own habit
-        exp.JSONExtractScalar: _members, exp.RegexpExtract: _extracted, exp.TimeToStr: _told_time,
-        exp.Round: _rounded, exp.Contains: _contained, exp.EndsWith: _ending, exp.Array: _listed,
+        exp.JSONExtractScalar: _members,
+        exp.RegexpExtract: _extracted,
+        exp.TimeToStr: _told_time,
+        exp.Round: _rounded,
+        exp.Contains: _contained,
+        exp.EndsWith: _ending,
+        exp.Array: _listed,
         exp.Placeholder: _bound,
-    }  # fmt: skip
+    }
 
 
 @lru_cache(maxsize=512)

@@ -20,7 +20,8 @@ from pendulum import DateTime
 
 from sources.core.http.counts import RequestCounts
 from sources.core.http.given_up import Endpoints
-from sources.core.http.limits import Quota, limit_wait, points_left, points_wait, quota, server_time
+from sources.core.http.graphql import points_left, points_wait
+from sources.core.http.limits import Quota, limit_wait, quota, server_time
 from sources.core.http.pauses import MAX_LIMITS, Pauses
 from sources.core.http.response import (
     Answer,
@@ -47,6 +48,17 @@ BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it i
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
 MAX_REDIRECTS = 5
 BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """One request."""
+
+    url: httpx.URL
+    params: Params | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    body: object = None
 
 
 @dataclass
@@ -81,16 +93,15 @@ class Api:
         asked = (str(url), repr(sorted((params or {}).items())), etag)
         if (answer := self.known.pop(asked, None)) is not None:
             return answer
-        answer = await self._read(url, params, {"if-none-match": etag} if etag else {}, tally)
+        answer = await self._read(_Sent(url, params, {"if-none-match": etag} if etag else {}), tally)
         if self.heard is not None:
             self.heard[asked] = answer
         return answer
 
     async def query(self, url: str, body: Mapping[str, object], tally: RequestCounts | None = None) -> Answer:
-        """A question to GraphQL: a POST that only reads, repeated as any read is. Its limit is its own, and stops nobody
-        who asks otherwise."""
+        """GraphQL: a POST that only reads, repeated as any read is. Its limit is its own, and stops nobody else."""
         apart = self._graphql = self._graphql or self._again(self.base, limit_wait=points_wait)
-        answer = await apart._read(apart.own(url), None, {}, tally or RequestCounts(), "POST", body)
+        answer = await apart._read(_Sent(apart.own(url), method="POST", body=body), tally or RequestCounts())
         apart.quota = points_left(answer.headers, answer.data)
         return answer
 
@@ -103,7 +114,7 @@ class Api:
         url, tally = self.own(path), tally or RequestCounts()
         for _ in range(MAX_LIMITS + 1):
             try:
-                answer, is_limited = await self._asked(url, None, {}, tally, method, body)
+                answer, is_limited = await self._asked(_Sent(url, method=method, body=body), tally)
             except Temporary as why:
                 if not why.reached:
                     raise Failure(why.code, str(why)) from None
@@ -154,51 +165,45 @@ class Api:
 
     def _again(self, base: httpx.URL, limit_wait: LimitWait = limit_wait) -> "Api":
         """With the same connections, and limits and pauses of its own."""
-        return Api(
-            self.client, base, self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep,
-            has_secrets=self.has_secrets, waits=self.waits, limit_wait=limit_wait,
-        )  # fmt: skip
+        how = (self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep)
+        return Api(self.client, base, *how, has_secrets=self.has_secrets, waits=self.waits, limit_wait=limit_wait)
 
-    async def _read(
-        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: RequestCounts,
-        method: str = "GET", body: object = None,
-    ) -> Answer:  # fmt: skip
+    async def _read(self, sent: "_Sent", tally: RequestCounts) -> Answer:
         """As often as it takes, within bounds."""
-        retries = self.max_retries if self._endpoints.admits(url.path) else 0
+        path = sent.url.path
+        retries = self.max_retries if self._endpoints.admits(path) else 0
         for _ in range(MAX_LIMITS + 1):
             try:
-                answer, is_limited = await self._patient(url, params, headers, tally, retries, method, body)
+                answer, is_limited = await self._patient(sent, tally, retries)
             except Temporary as why:
-                self._endpoints.heard(url.path, why)
+                self._endpoints.heard(path, why)
                 raise
             if not is_limited:
-                self._endpoints.heard(url.path)
+                self._endpoints.heard(path)
                 return accepted(answer)
         raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
 
-    async def _patient(
-        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: RequestCounts, retries: int,
-        method: str, body: object,
-    ) -> tuple[Answer, bool]:  # fmt: skip
+    async def _patient(self, sent: "_Sent", tally: RequestCounts, retries: int) -> tuple[Answer, bool]:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
-            on=Temporary, attempts=retries + 1, timeout=None, wait_initial=first, wait_max=16 * first,
+            on=Temporary,
+            attempts=retries + 1,
+            timeout=None,
+            wait_initial=first,
+            wait_max=16 * first,
             wait_jitter=first,
-        ):  # fmt: skip
+        ):
             with attempt:
                 tally.retries += attempt.num > 1
-                return await self._asked(url, params, headers, tally, method, body)
+                return await self._asked(sent, tally)
         raise AssertionError("a retry loop ends by return or raise")
 
-    async def _asked(
-        self, url: httpx.URL, params: Params | None, headers: Mapping[str, str], tally: RequestCounts,
-        method: str = "GET", body: object = None,
-    ) -> tuple[Answer, bool]:  # fmt: skip
+    async def _asked(self, sent: "_Sent", tally: RequestCounts) -> tuple[Answer, bool]:
         """One request when its turn has come, and whether a limit turned it away."""
         async with self._pauses.turn(tally, self.sleep) as turn:
             try:
-                answer = await self._send(url, params, headers, tally, method, body)
+                answer = await self._send(sent, tally)
             except Temporary as why:
                 if why.wait is None:
                     self._pauses.answered(turn, None, self.now)
@@ -209,20 +214,15 @@ class Api:
             self._pauses.answered(turn, wait, self.now)
             return answer, wait is not None
 
-    async def _send(
-        self,
-        url: httpx.URL,
-        params: Params | None,
-        headers: Mapping[str, str],
-        tally: RequestCounts,
-        method: str,
-        body: object,
-    ) -> Answer:
+    async def _send(self, sent: "_Sent", tally: RequestCounts) -> Answer:
+        url, params = sent.url, sent.params
         for _ in range(MAX_REDIRECTS + 1):
             tally.requests += 1
             try:
                 async with asyncio.timeout(self.timeout):
-                    async with self.client.stream(method, url, params=params, headers=headers, json=body) as response:
+                    async with self.client.stream(
+                        sent.method, url, params=params, headers=sent.headers, json=sent.body
+                    ) as response:
                         answered = await _bounded(response, tally)
             except (TimeoutError, httpx.TimeoutException):
                 raise Temporary("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
@@ -239,9 +239,11 @@ class Api:
             self.quota = self.quota if seen.remaining is None else seen
             if not response.has_redirect_location:
                 return decoded(response, answered)
-            if method != "GET" and response.status_code not in (307, 308):  # others would make a GET of it
+            if sent.method != "GET" and response.status_code not in (307, 308):  # others would make a GET of it
                 raise Failure(
-                    "FETCH_ERROR", f"{self.base.host} does not take {method} {url.path}", status=response.status_code
+                    "FETCH_ERROR",
+                    f"{self.base.host} does not take {sent.method} {url.path}",
+                    status=response.status_code,
                 )
             url, params = self._redirected(response), None
         raise Failure("FETCH_ERROR", f"{self.base.host} redirects in circles")

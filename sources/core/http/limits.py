@@ -1,7 +1,6 @@
 """What an answer's status and headers say about limits: pure functions of (status, headers, body).
 
 Three dialects are read as one: `x-ratelimit-*`, `ratelimit-*`, and `retry-after`. The time is always the server's.
-GraphQL has a limit of its own, counted in points, and tells it in the body of a 200.
 """
 
 import re
@@ -12,9 +11,7 @@ from email.utils import parsedate_to_datetime
 import pendulum
 from pendulum import DateTime
 
-from sources.core.values import Unreadable, instant, json_value
-
-__all__ = ["Quota", "limit_wait", "points_left", "points_wait", "quota", "retry_after", "rows_left", "server_time"]
+__all__ = ["MOST_WAIT", "UNTOLD_WAIT", "Quota", "limit_wait", "quota", "retry_after", "rows_left", "server_time"]
 
 MOST = 1e11
 MOST_WAIT = 1e8  # three years: beyond that a header means nothing
@@ -22,7 +19,6 @@ UNTOLD_WAIT = 60.0  # a secondary limit without retry-after asks for at least a 
 _COUNT = re.compile(r"[0-9]{1,12}")
 _LAST = re.compile(r'[?&]page=([0-9]{1,9})[^<>]*>;\s*rel="last"')
 LIMIT_WORDS = ("rate limit", "abuse detection")
-POINTS_SPENT = ("RATE_LIMITED", "RATE_LIMIT")  # as it is documented, and as it is also met
 
 
 @dataclass(frozen=True)
@@ -64,33 +60,6 @@ def limit_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | 
     return UNTOLD_WAIT if status == 429 or any(words in said for words in LIMIT_WORDS) else None
 
 
-def points_wait(status: int, headers: Mapping[str, str], body: bytes) -> float | None:
-    """The same of a GraphQL service. What is left in its headers need not be 0 when it refuses."""
-    if status != 200 or b"RATE_LIMIT" not in body:
-        return limit_wait(status, headers, body)
-    errors = _object(body).get("errors")
-    kinds = [each.get("type") for each in errors if isinstance(each, dict)] if isinstance(errors, list) else []
-    if not any(kind in POINTS_SPENT for kind in kinds):
-        return None
-    after, reset_at = retry_after(headers), quota(headers).reset_at
-    if after is None and reset_at is not None:
-        return min(MOST_WAIT, max(1.0, (reset_at - server_time(headers)).total_seconds() + 1.0))
-    return UNTOLD_WAIT if after is None else after
-
-
-def points_left(headers: Mapping[str, str], body: object) -> Quota:
-    """As the answer itself says (`rateLimit`), else its headers."""
-    told = body.get("data") if isinstance(body, dict) else None
-    told = told.get("rateLimit") if isinstance(told, dict) else None
-    left, reset_at = (told.get("remaining"), told.get("resetAt")) if isinstance(told, dict) else (None, None)
-    if not isinstance(left, int):
-        return quota(headers)
-    try:
-        return Quota(quota(headers).limit, left, instant(reset_at))
-    except Unreadable:
-        return Quota(quota(headers).limit, left, quota(headers).reset_at)
-
-
 def retry_after(headers: Mapping[str, str]) -> float | None:
     value = headers.get("retry-after", "").strip()
     if re.fullmatch("[0-9]+", value):
@@ -111,14 +80,6 @@ def rows_left(headers: Mapping[str, str], page: int, size: int, rows: int) -> in
     if last := _LAST.search(headers.get("link", "")):
         return max(rows, (int(last[1]) - page + 1) * size)
     return rows if rows < size else None
-
-
-def _object(body: bytes) -> dict[str, object]:
-    try:
-        found = json_value(body)
-    except (ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _number(headers: Mapping[str, str], name: str) -> float | None:

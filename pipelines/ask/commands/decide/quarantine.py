@@ -48,8 +48,21 @@ def listed() -> Answer:
     """
     with _ledger() as ledger:
         records = _records(ledger)
-    fields = ("source", "key", "scope", "scope_name", "surface", "parent_key", "reason", "first_at", "last_at",
-              "attempts", "retry_at", "let_be_at", "raw")  # fmt: skip
+    fields = [
+        "source",
+        "key",
+        "scope",
+        "scope_name",
+        "surface",
+        "parent_key",
+        "reason",
+        "first_at",
+        "last_at",
+        "attempts",
+        "retry_at",
+        "let_be_at",
+        "raw",
+    ]
 
     def show(console: "Console") -> None:
         if not records:
@@ -93,9 +106,10 @@ def _said(keys: tuple[str, ...], change: Callable[[Quarantine, list[str]], None]
         unknown = [key for key in wanted if key not in sources]
         if unknown:
             raise Refusal(
-                "NOT_FOUND", f"not in quarantine: {', '.join(unknown[:5])}; nothing was changed",
+                "NOT_FOUND",
+                f"not in quarantine: {', '.join(unknown[:5])}; nothing was changed",
                 "`earshot quarantine list` tells the keys",
-            )  # fmt: skip
+            )
         for source in {source for key in wanted for source in sources[key]}:
             change(Quarantine(ledger, source), wanted)
 

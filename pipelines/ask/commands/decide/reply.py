@@ -28,10 +28,25 @@ if TYPE_CHECKING:
 
 __all__ = ["reply"]
 
-TOLD = (
-    "token", "status", "source", "scope_name", "parent_kind", "parent_number", "thread", "event_key", "command_key",
-    "url", "remote_id", "author", "attempts", "planned_at", "posted_at", "observed_at", "resolved_at",
-)  # fmt: skip
+TOLD = [
+    "token",
+    "status",
+    "source",
+    "scope_name",
+    "parent_kind",
+    "parent_number",
+    "thread",
+    "event_key",
+    "command_key",
+    "url",
+    "remote_id",
+    "author",
+    "attempts",
+    "planned_at",
+    "posted_at",
+    "observed_at",
+    "resolved_at",
+]
 SAID = "SELECT * FROM feedback.events WHERE event_key = ?"
 ORDERED = """
 SELECT command_key, (SELECT event_key FROM feedback.commands WHERE command_key = mark.command_key) AS event_key
@@ -57,9 +72,20 @@ USAGE_CODES = ("USAGE", "REFUSED", "TOKEN_TAKEN")
 @click.option("--forget", metavar="TOKEN", help="Give up an answer that `status` names; nothing is sent or deleted.")
 @options("project", "source")
 @answering
-def reply(event_key: str | None, body: str | None, body_file: Path | None, token: str | None, again: bool,
-          resolve: bool, dry_run: bool, forget: str | None, issue: str | None, mr: str | None, pr: str | None,
-          **asked: Any) -> Answer:  # fmt: skip
+def reply(
+    event_key: str | None,
+    body: str | None,
+    body_file: Path | None,
+    token: str | None,
+    again: bool,
+    resolve: bool,
+    dry_run: bool,
+    forget: str | None,
+    issue: str | None,
+    mr: str | None,
+    pr: str | None,
+    **asked: Any,
+) -> Answer:
     """Answer an event or command in its thread, or an issue or change.
 
     The same words to the same place, or the same --token, are said once, however often this is called and whatever
@@ -81,9 +107,9 @@ def reply(event_key: str | None, body: str | None, body_file: Path | None, token
     letter = _letter(where, words, token, resolve)
     if again and not letter.command_key:
         raise click.UsageError("--again is for a command that has an answer: name its command_key")
-    once = None if again or not letter.command_key else partial(
-        said_once, home(), keys=where["called"], is_named=token is not None
-    )  # fmt: skip
+    once = None
+    if letter.command_key and not again:
+        once = partial(said_once, home(), keys=where["called"], is_named=token is not None)
     try:
         return _dry(once(letter) if once else letter) if dry_run else _send(letter, once)
     except Refused as why:
@@ -127,7 +153,7 @@ def _heard(warehouse: Published, key: str) -> Row:
 
 
 def _parent(warehouse: Published, named: dict[str, str], asked: dict[str, Any]) -> Row:
-    (noun, number), = named.items()  # fmt: skip
+    [(noun, number)] = named.items()
     row = find.parent(warehouse, noun, number, asked)
     return {**row, "parent_kind": row["kind"], "parent_number": row["number"]}
 
@@ -142,11 +168,20 @@ def _letter(where: Row, words: str, token: str | None, resolve: bool) -> "Reply"
     said = said_key(event_key) if event_key else None
     target = command_key or said or where["parent_key"]
     return Reply(
-        token=token or token_of(target, words.rstrip()), source=where["source"], scope=where["scope"],
-        scope_name=where["scope_name"], parent_key=where["parent_key"], parent_kind=where["parent_kind"],
-        parent_number=where["parent_number"], body=words.rstrip(), thread=where.get("thread"), event_key=event_key,
-        said_key=said, command_key=command_key, resolves=resolve,
-    )  # fmt: skip
+        token=token or token_of(target, words.rstrip()),
+        source=where["source"],
+        scope=where["scope"],
+        scope_name=where["scope_name"],
+        parent_key=where["parent_key"],
+        parent_kind=where["parent_kind"],
+        parent_number=where["parent_number"],
+        body=words.rstrip(),
+        thread=where.get("thread"),
+        event_key=event_key,
+        said_key=said,
+        command_key=command_key,
+        resolves=resolve,
+    )
 
 
 def _dry(letter: "Reply") -> Answer:
@@ -175,9 +210,11 @@ def _send(letter: "Reply", once: "Callable[[Reply], Reply] | None") -> Answer:
     if not there.source.answers.write_headers:
         name = f"SOURCES__{letter.source.upper()}__WRITE_TOKEN"
         raise Refusal(
-            "READ_ONLY", f"answering on {letter.source} is off: no write_token is set",
-            f"[sources.{letter.source}] write_token in .dlt/secrets.toml, or {name} in the environment", USAGE,
-        )  # fmt: skip
+            "READ_ONLY",
+            f"answering on {letter.source} is off: no write_token is set",
+            f"[sources.{letter.source}] write_token in .dlt/secrets.toml, or {name} in the environment",
+            USAGE,
+        )
     timeout = there.config.timeout_seconds
     sent = asyncio.run(deliver(home(), there, letter, timeout=timeout, told=_told, once=once))
     data = {**{name: sent.row[name] for name in TOLD}, "is_new": sent.is_new}

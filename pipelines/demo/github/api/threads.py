@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.demo.github.repo import Repo
+from pipelines.demo.github.shelves import Shelves
 from pipelines.demo.github.state import Issue, ReviewThread, User
 from pipelines.demo.github.world import GitHubWorld
 
@@ -57,19 +58,19 @@ class Viewer:
 
 @dataclass(frozen=True)
 class Pull:
-    repo: Repo
+    repo: Shelves
     issue: Issue
 
 
 @dataclass(frozen=True)
 class Closed:
-    repo: Repo
+    repo: Shelves
     issue: Issue
 
 
 @dataclass(frozen=True)
 class Thread:
-    repo: Repo
+    repo: Shelves
     thread: ReviewThread
 
 
@@ -77,7 +78,7 @@ def resolve(name: str, arguments: Mapping[str, Any], viewer: Viewer, of: Any) ->
     """One field of one thing."""
     if isinstance(of, dict):  # what was worked out before: a page, a comment, the limit; or the query itself
         return of[name] if name in of else _repository(viewer, str(arguments["owner"]), str(arguments["name"]))
-    if isinstance(of, Repo):
+    if isinstance(of, Shelves):
         plain = {"databaseId": of.id, "nameWithOwner": of.full_name}
         return plain[name] if name in plain else _pull(of, int(arguments["number"]))
     if isinstance(of, Pull):
@@ -95,10 +96,10 @@ def _repository(viewer: Viewer, owner: str, name: str) -> Repo:
     repo = viewer.world.names.get(full) or viewer.world.former_names.get(full)
     if repo is None:
         raise Missing(f"Could not resolve to a Repository with the name '{owner}/{name}'.")
-    return repo  # type: ignore[no-any-return]
+    return repo
 
 
-def _pull(repo: Repo, number: int) -> Pull:
+def _pull(repo: Shelves, number: int) -> Pull:
     issue = repo.numbered(number)
     if issue is None or issue.pull is None or repo.is_hidden(number):
         raise Missing(f"Could not resolve to a PullRequest with the number of {number}.")

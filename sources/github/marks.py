@@ -1,13 +1,11 @@
-"""What is noted of records beside their own words: the latest version, who is gone, which count was checked."""
+"""What is noted of records beside their own words: who is gone, which count was checked."""
 
 from pendulum import DateTime
 
 from sources.core.values import COUNT, FLAG, INSTANT, TEXT, Row, Table
-from sources.github.rows.parts import parent_key
+from sources.github.surfaces.parts import parent_key
 
-__all__ = ["DELETIONS", "LATEST", "THREAD_CHECKS", "deletion_row", "latest_row"]
-
-LATEST = Table("latest_versions", ("kind", "id"), {"kind": TEXT, "id": COUNT, "version": TEXT, "parent_key": TEXT})
+__all__ = ["DELETIONS", "THREAD_CHECKS", "deletion_row"]
 
 DELETION = {
     "kind": TEXT,
@@ -32,11 +30,6 @@ THREAD_CHECK = {
     "checked_at": INSTANT,
 }
 THREAD_CHECKS = Table("thread_checks", ("parent_key",), THREAD_CHECK)
-
-
-def latest_row(kind: str, row: Row) -> Row:
-    """Says which version is the latest where their times cannot."""
-    return {"kind": kind, "id": row["id"], "version": row["version"], "parent_key": row["parent_key"]}
 
 
 def deletion_row(

@@ -20,10 +20,12 @@ from sources.core.values import (
     maybe,
     need,
     text,
+    version,
 )
 
 __all__ = [
     "LABELS",
+    "LATEST",
     "PEOPLE",
     "UTTERANCE",
     "WHEN",
@@ -31,10 +33,14 @@ __all__ = [
     "as_told",
     "assigned",
     "body_of",
+    "comment_version",
     "inner",
     "labels",
+    "latest",
+    "latest_row",
     "login",
     "names",
+    "number_of",
     "number_told",
     "parent_key",
     "people",
@@ -57,6 +63,7 @@ UTTERANCE = {
 }
 WHO = {"author": TEXT, "author_id": COUNT, "author_type": TEXT, "author_association": TEXT, "app": TEXT}
 WHEN = {"created_at": INSTANT, "updated_at": INSTANT, "seen_at": INSTANT}
+LATEST = Table("latest_versions", ("kind", "id"), {"kind": TEXT, "id": COUNT, "version": TEXT, "parent_key": TEXT})
 LABELS = Table("labels", (), {"name": TEXT, "parent_key": TEXT})
 PEOPLE = Table("people", (), {"login": TEXT, "user_id": COUNT, "parent_key": TEXT})
 
@@ -80,12 +87,12 @@ def as_told(record: Json, columns: Mapping[str, pa.DataType]) -> Row:
     return {name: maybe(READ[kind], record.get(name)) for name, kind in columns.items()}
 
 
-def utterance(kind: str, record: Json, scope: str, repo: str, number: int, version: str) -> Row:
+def utterance(kind: str, record: Json, scope: str, repo: str, number: int, version_: str) -> Row:
     id_ = integer(need(record, "id"))
     return {
-        "event_key": event_key("github", kind, scope, id_, version),
+        "event_key": event_key("github", kind, scope, id_, version_),
         "id": id_,
-        "version": version,
+        "version": version_,
         "scope": scope,
         "repo": repo,
         "number": number,
@@ -152,3 +159,23 @@ def _named(told: object, field: str) -> dict[str, Json]:
         raise Unreadable(f"a list of {field}s is not a list")
     records = (each if isinstance(each, dict) else {field: each} for each in told or [])
     return {text(each[field]): each for each in records if each.get(field) is not None}
+
+
+def comment_version(comment: Json) -> str:
+    return version(instant(need(comment, "updated_at")), body_of(comment))
+
+
+def number_of(record: Json, field: str) -> int:
+    tail = text(need(record, field)).rpartition("/")[2]
+    if not tail.isdecimal():
+        raise Unreadable(f"{field} does not end in a number")
+    return integer(int(tail))
+
+
+def latest_row(kind: str, row: Row) -> Row:
+    """Says which version is the latest where their times cannot."""
+    return {"kind": kind, "id": row["id"], "version": row["version"], "parent_key": row["parent_key"]}
+
+
+def latest(kind: str, shaped: list[Row], rivals: frozenset[str]) -> list[Row]:
+    return [latest_row(kind, row) for row in shaped if str(row["id"]) in rivals]

@@ -58,6 +58,9 @@ CURSORS = (
 
 TABLES = {
     **{name: f"shard VARCHAR, {columns}" for name, columns in {**GROWING, **WHOLE}.items()},
-    **DECIDED, "cursors": CURSORS, "authors": "login VARCHAR", "team": "login VARCHAR",
+    **DECIDED,
+    "cursors": CURSORS,
+    "authors": "login VARCHAR",
+    "team": "login VARCHAR",
     "settings": "command_prefix VARCHAR, version INTEGER",
-}  # fmt: skip
+}

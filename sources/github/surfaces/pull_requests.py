@@ -21,11 +21,15 @@ from sources.core.http.client import Failure
 from sources.core.paging import Ask, Identified, Page, beginning, walk
 from sources.core.reading import Batch
 from sources.core.scope import PER_PAGE, Scope, identify_by
+from sources.core.surfaces import Surface
 from sources.core.values import Json, Row, Unreadable, instant, integer, maybe, text
-from sources.github import rows
-from sources.github.reviews import Read, owed, read_reviews
+from sources.github.config import GithubConfig
+from sources.github.surfaces.listed import changed
+from sources.github.surfaces.parts import LATEST, latest_row
+from sources.github.surfaces.pull_request_rows import PULL_REQUESTS, pull_request_row, pull_version
+from sources.github.surfaces.reviews import REVIEWS, Read, owed, read_reviews
 
-__all__ = ["SETTLE", "changed_pulls", "owed_reviews", "pull_batches", "pull_requests"]
+__all__ = ["SETTLE", "SURFACE", "changed_pulls", "owed_reviews", "pull_batches", "pull_request"]
 
 log = logging.getLogger("earshot.github")
 
@@ -33,7 +37,7 @@ SIDE_BY_SIDE = 10
 SETTLE = timedelta(seconds=5)  # later than this after a change, nothing more comes within its second
 TOO_DEEP = 422  # GitHub ends deep lists so; what lies behind is found by number (recheck.py)
 
-sight = identify_by(rows.pull_version)
+sight = identify_by(pull_version)
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,9 @@ def load(saved: object, now: DateTime) -> Watermark:
         return Watermark()
 
 
-async def pull_requests(repo: Scope, overlap: timedelta, floor: DateTime | None) -> AsyncIterator[Batch]:
+async def pull_requests(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:
     read = set[object]()
-    async for reached, found in changed_pulls(repo, "pull_requests", overlap, floor):
+    async for reached, found in changed_pulls(repo, "pull_requests", config):
         read |= {pull.get("number") for pull in found}
         cursor = reached.json() if reached else None
         for batch in await pull_batches(repo, found, "pull_requests", repo.scope, cursor):
@@ -80,15 +84,15 @@ async def pull_requests(repo: Scope, overlap: timedelta, floor: DateTime | None)
 
 
 async def changed_pulls(
-    repo: Scope, surface: str, overlap: timedelta, floor: DateTime | None
+    repo: Scope, surface: str, config: GithubConfig
 ) -> AsyncIterator[tuple[Watermark | None, list[Json]]]:
     """What is new in the list since this surface's watermark, and the watermark that is right once it has landed."""
     mark = load(repo.reading.raw_cursor(surface, repo.scope), repo.now)
     if mark.newest is None:
-        async for reached, found in _first_walk(repo, mark, overlap, floor):
+        async for reached, found in _first_walk(repo, mark, config.overlap, config.floor):
             yield reached, found
             mark = reached
-    async for caught_up, found in _catch_up(repo, mark, overlap):
+    async for caught_up, found in _catch_up(repo, mark, config.overlap):
         yield caught_up, found
 
 
@@ -162,7 +166,7 @@ async def pull_batches(
     read = dict(zip(map(id, pulls), await asyncio.gather(*map(one, pulls)), strict=True))
 
     def row(pull: Json) -> Row:
-        return rows.pull_request_row(pull, repo.scope, repo.name, repo.now, read[id(pull)].is_complete)
+        return pull_request_row(pull, repo.scope, repo.name, repo.now, read[id(pull)].is_complete)
 
     shaped = {"pull_requests": repo.shape("pull_requests", pulls, lambda pull, *_: row(pull))}
     long = [remembered(repo, pull["number"], each) for pull in pulls if (each := read[id(pull)]).cursor is not None]
@@ -185,12 +189,12 @@ def remembered(repo: Scope, number: object, read: Read) -> Batch:
 
 def _with_latest(reviews: list[Row]) -> dict[str, list[Row]]:
     """No time tells an edited review from itself."""
-    return {"reviews": reviews, "latest_versions": [rows.latest_row("review", review) for review in reviews]}
+    return {"reviews": reviews, "latest_versions": [latest_row("review", review) for review in reviews]}
 
 
 def _state(pull: Json) -> str:
     try:
-        return rows.pull_version(pull)
+        return pull_version(pull)
     except Unreadable:
         return ""
 
@@ -209,3 +213,18 @@ def settled(sighting: Identified, page: Page) -> bool:
 
 def _not_before(sighting: Identified, floor: DateTime | None) -> bool:
     return floor is None or sighting.moment is None or sighting.moment >= floor
+
+
+async def pull_request(repo: Scope, number: int) -> AsyncIterator[Batch]:
+    read = set[int]()
+    async for pull, cursor in changed(repo, "pull_requests", f"pulls/{number}", number):
+        if not instant(pull.get("updated_at")) < repo.now - SETTLE:
+            cursor = {"etag": None, "shown": None}  # its reviews may still grow within this second
+        for batch in await pull_batches(repo, [pull], "pull_requests", f"{repo.scope}/{number}", cursor):
+            yield batch
+        read.add(number)
+    async for batch in owed_reviews(repo, read, number):
+        yield batch
+
+
+SURFACE = Surface("pull_requests", (PULL_REQUESTS, REVIEWS, LATEST), pull_requests)

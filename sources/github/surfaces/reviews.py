@@ -16,13 +16,43 @@ change had not settled, begins at its last page. What could be missed so, and wh
 from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass
 
+from pendulum import DateTime
+
 from sources.core.http.client import Failure, TooLarge
 from sources.core.paging import Ask, Identified, Page, Window, walk
 from sources.core.scope import PER_PAGE, Scope
-from sources.core.values import Json, Row, Unreadable, fingerprint, flag, integer, text
-from sources.github.rows.reviews import review_row
+from sources.core.values import (
+    TEXT,
+    Json,
+    Row,
+    Table,
+    Unreadable,
+    fingerprint,
+    flag,
+    instant,
+    integer,
+    maybe,
+    need,
+    text,
+    version,
+)
+from sources.github.surfaces.parts import (
+    UTTERANCE,
+    WHEN,
+    WHO,
+    as_told,
+    body_of,
+    latest_row,
+    number_told,
+    utterance,
+    who,
+)
 
-__all__ = ["Known", "Read", "load", "owed", "read_reviews"]
+__all__ = ["REVIEWS", "Known", "Read", "load", "owed", "read_reviews", "review_row", "review_rows"]
+
+AS_TOLD = {"commit_id": TEXT}
+REVIEW = {**UTTERANCE, "state": TEXT, "body": TEXT, **WHO, **AS_TOLD, "url": TEXT, **WHEN}
+REVIEWS = Table("reviews", ("id", "version"), REVIEW, keeps="versions")
 
 
 @dataclass(frozen=True)
@@ -126,3 +156,31 @@ def _asks(repo: Scope, number: int) -> Ask:
 
 def _sight(review: Json) -> Identified:
     return Identified(str(review.get("id")), fingerprint(repr(review)), None)
+
+
+def review_row(review: Json, scope: str, repo: str, number: int, seen_at: DateTime) -> Row:
+    """Reviews have no `updated_at`; a dismissal changes the state and is a version too. One that tells no time was said
+    when this version was first seen: a version lands once.
+    """
+    state, body, submitted_at = text(need(review, "state")), body_of(review), maybe(instant, review.get("submitted_at"))
+    return {
+        **utterance("review", review, scope, repo, number, version(submitted_at, state, body)),
+        "state": state,
+        "body": body,
+        **who(review),
+        **as_told(review, AS_TOLD),
+        "url": maybe(text, review.get("html_url")),
+        "created_at": submitted_at or seen_at,
+        "updated_at": submitted_at or seen_at,
+        "seen_at": seen_at,
+    }
+
+
+def review_rows(repo: Scope, found: list[Json]) -> dict[str, list[Row]]:
+    """Each of the pull request that it names. No time tells an edited review from itself: the latest is said."""
+
+    def row(review: Json, scope: str, name: str, now: DateTime) -> Row:
+        return review_row(review, scope, name, integer(number_told(review)), now)
+
+    shaped = repo.shape("reviews", found, row)
+    return {"reviews": shaped, "latest_versions": [latest_row("review", review) for review in shaped]}

@@ -1,11 +1,20 @@
-"""Comments of a conversation and of a diff, every version; and where in the diff the latter stand now.
+"""Comments on diffs, every version; and where in the diff they stand now.
 
 The identity of a place in a diff is what never changes (`original_*`). Where it stands now is re-anchored by every push
 without moving `updated_at`, so it has a table of its own that is always overwritten.
+
+List    repos/{owner}/{name}/pulls/comments by updated_at, since the cursor less the overlap; no list counts them, so
+        the sweep reads all and compares ids
+Tables  review_comments (id, version), review_comment_anchors (id), latest_versions
 """
+
+from collections.abc import AsyncIterator
 
 from pendulum import DateTime
 
+from sources.core.reading import Batch
+from sources.core.scope import Scope
+from sources.core.surfaces import Surface
 from sources.core.values import (
     COUNT,
     FLAG,
@@ -14,38 +23,28 @@ from sources.core.values import (
     Json,
     Row,
     Table,
-    Unreadable,
-    instant,
     integer,
     maybe,
     need,
     text,
-    version,
 )
-from sources.github.rows.parts import (
+from sources.github.config import GithubConfig
+from sources.github.surfaces.listed import Listed, followed
+from sources.github.surfaces.parts import (
+    LATEST,
     UTTERANCE,
     WHEN,
     WHO,
     as_told,
     body_of,
+    comment_version,
+    latest,
+    number_of,
     parent_key,
     utterance,
     when,
     who,
 )
-
-__all__ = [
-    "ANCHORS",
-    "ISSUE_COMMENTS",
-    "REVIEW_COMMENTS",
-    "anchor_row",
-    "comment_row",
-    "comment_version",
-    "review_comment_row",
-]
-
-ISSUE_COMMENT = {**UTTERANCE, "body": TEXT, **WHO, "url": TEXT, **WHEN}
-ISSUE_COMMENTS = Table("issue_comments", ("id", "version"), ISSUE_COMMENT, keeps="versions")
 
 AS_SAID = {
     "in_reply_to_id": COUNT,
@@ -83,19 +82,8 @@ ANCHOR = {
 ANCHORS = Table("review_comment_anchors", ("id",), ANCHOR)
 
 
-def comment_row(comment: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
-    number = _number_of(comment, "issue_url")
-    return {
-        **utterance("issue_comment", comment, scope, repo, number, comment_version(comment)),
-        "body": body_of(comment),
-        **who(comment),
-        "url": maybe(text, comment.get("html_url")),
-        **when(comment, seen_at),
-    }
-
-
 def review_comment_row(comment: Json, scope: str, repo: str, seen_at: DateTime) -> Row:
-    number = _number_of(comment, "pull_request_url")
+    number = number_of(comment, "pull_request_url")
     said = utterance("review_comment", comment, scope, repo, number, comment_version(comment))
     place = as_told(comment, AS_SAID)
     return {
@@ -118,7 +106,7 @@ def anchor_row(comment: Json, scope: str, _repo: str, seen_at: DateTime) -> Row:
     return {
         "id": integer(need(comment, "id")),
         "scope": scope,
-        "parent_key": parent_key(scope, _number_of(comment, "pull_request_url")),
+        "parent_key": parent_key(scope, number_of(comment, "pull_request_url")),
         "path": text(need(comment, "path")),
         **as_told(comment, NOW),
         "is_outdated": told is not None and comment[told] is None and comment.get("subject_type") != "file",
@@ -126,12 +114,27 @@ def anchor_row(comment: Json, scope: str, _repo: str, seen_at: DateTime) -> Row:
     }
 
 
-def comment_version(comment: Json) -> str:
-    return version(instant(need(comment, "updated_at")), body_of(comment))
+def review_comment_rows(repo: Scope, found: list[Json], rivals: frozenset[str] = frozenset()) -> dict[str, list[Row]]:
+    shaped = repo.shape("review_comments", found, review_comment_row)
+    return {
+        "review_comments": shaped,
+        "review_comment_anchors": repo.shape("review_comments", found, anchor_row),
+        "latest_versions": latest("review_comment", shaped, rivals),
+    }
 
 
-def _number_of(record: Json, field: str) -> int:
-    tail = text(need(record, field)).rpartition("/")[2]
-    if not tail.isdecimal():
-        raise Unreadable(f"{field} does not end in a number")
-    return integer(int(tail))
+async def review_comments(repo: Scope, config: GithubConfig, number: int | None = None) -> AsyncIterator[Batch]:
+    """Comments on diffs. No list counts them, so the sweep reads all and compares ids."""
+    path = f"pulls/{number}/comments" if number else "pulls/comments"
+    surface = Listed(
+        "review_comments",
+        repo.asks("review_comments", path, sort="updated", direction="asc"),
+        comment_version,
+        lambda found: review_comment_rows(repo, found.items, found.rivals),
+        number,
+    )
+    async for batch in followed(repo, surface, config, reread=repo.reading.sweep):
+        yield batch
+
+
+SURFACE = Surface("review_comments", (REVIEW_COMMENTS, ANCHORS, LATEST), review_comments)

@@ -1,7 +1,17 @@
-"""Issues and pull requests as /issues tells them, and every version of the words that open them."""
+"""Issues and pull requests as /issues tells them, and every version of the words that open them.
+
+List    repos/{owner}/{name}/issues, all states, by updated_at, since the cursor less the overlap; the sweep reads all
+Tables  issues (id) with labels, assignees; openers (id, version)
+"""
+
+from collections.abc import AsyncIterator
 
 from pendulum import DateTime
 
+from sources.core.http.client import Failure
+from sources.core.reading import Batch
+from sources.core.scope import Scope
+from sources.core.surfaces import Surface
 from sources.core.values import (
     COUNT,
     FLAG,
@@ -18,7 +28,9 @@ from sources.core.values import (
     text,
     version,
 )
-from sources.github.rows.parts import (
+from sources.github.config import GithubConfig
+from sources.github.surfaces.listed import Listed, changed, followed
+from sources.github.surfaces.parts import (
     LABELS,
     PEOPLE,
     UTTERANCE,
@@ -38,7 +50,7 @@ from sources.github.rows.parts import (
     who,
 )
 
-__all__ = ["ISSUES", "OPENERS", "issue_row", "issue_version", "opener_row"]
+__all__ = ["ISSUES", "OPENERS", "SURFACE", "issue_row", "issue_rows", "issue_version", "opener", "opener_row"]
 
 AS_TOLD = {"state_reason": TEXT, "closed_at": INSTANT}
 ISSUE = {
@@ -122,3 +134,36 @@ def _milestone(issue: Json) -> str | None:
 
 def _opener_version(issue: Json) -> str:
     return version(None, text(need(issue, "title")), body_of(issue))
+
+
+def issue_rows(repo: Scope, found: list[Json]) -> dict[str, list[Row]]:
+    shaped = repo.shape("issues", found, issue_row)
+    return {"issues": shaped, "openers": repo.shape("issues", found, opener_row)}
+
+
+async def issues(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:
+    """All issues and pull requests, as /issues tells them; the sweep reads them all, for their counts of comments."""
+    ask = repo.asks("issues", "issues", state="all", sort="updated", direction="asc")
+    surface = Listed("issues", ask, issue_version, lambda found: issue_rows(repo, found.items))
+    async for batch in followed(repo, surface, config, reread=repo.reading.sweep):
+        yield batch
+
+
+async def opener(repo: Scope, number: int) -> AsyncIterator[Batch]:
+    """A pull request followed by itself. One that was there and is not any more is looked after as any other is; what
+    answers again then is news, whatever it says."""
+    reading, scope = repo.reading, f"{repo.scope}/{number}"
+    try:
+        async for issue, cursor in changed(repo, "issues", f"issues/{number}", number):
+            yield Batch("issues", scope, issue_rows(repo, [issue]), cursor)
+    except Failure as failure:
+        if failure.code != "NOT_FOUND" or scope not in reading.saved.get("issues", {}):
+            raise
+        reading.sightings["absent", scope] = set()
+        yield Batch("issues", scope, {}, {"etag": None, "shown": None})
+        return
+    if reading.sweep:
+        reading.sightings["issues", scope] = set()  # it answered; its reviews are looked at
+
+
+SURFACE = Surface("issues", (ISSUES, OPENERS), issues)

@@ -19,7 +19,7 @@ from sources.core.values import (
     need,
     text,
 )
-from sources.github.rows.parts import (
+from sources.github.surfaces.parts import (
     LABELS,
     PEOPLE,
     WHEN,
