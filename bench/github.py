@@ -22,6 +22,7 @@ CHANGES = 20
 
 MAX_RATIO = 2.5
 MAX_REQUESTS = 5
+MAX_QUERIES = 15  # of a first run, for 300 pull requests
 MAX_UNCHANGED_SECONDS = 1.0
 MAX_RSS_MB = 350
 THREAD_NOISE = 1.2  # two walls closer than this are the same
