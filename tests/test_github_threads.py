@@ -205,6 +205,18 @@ def test_without_a_token_it_is_said_once_and_everything_else_goes_on(
     judge(made)
 
 
+def test_a_full_run_asks_for_all_again(read: GitHubDesk, repo: Repo, world: GitHubWorld) -> None:
+    """Also of what is closed, where no sweep looks."""
+    repo.close(4)
+    world.advance(seconds=600)
+    read.run()
+    repo.resolve(repo.threads(4)[0].comments[0], "kofi")
+    assert read.run(sweep=True).exit_code == 0 and queries(read) == 2
+    assert read.run(full=True).exit_code == 0 and queries(read) == 2
+    judge(read)
+    assert read.run().exit_code == 0 and queries(read) == 0
+
+
 def test_switched_off_nothing_is_asked_nor_said(tmp_path: Path, world: GitHubWorld) -> None:
     made = in_memory(desk(tmp_path / "data", world))
     ended = made.run({"fetch_review_threads": False})
