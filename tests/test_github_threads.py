@@ -217,10 +217,19 @@ def test_a_full_run_asks_for_all_again(read: GitHubDesk, repo: Repo, world: GitH
     assert read.run().exit_code == 0 and queries(read) == 0
 
 
-def test_switched_off_nothing_is_asked_nor_said(tmp_path: Path, world: GitHubWorld) -> None:
-    made = in_memory(desk(tmp_path / "data", world))
-    ended = made.run({"fetch_review_threads": False})
-    assert ended.exit_code == 0 and queries(made) == 0 and not ended.sources[0].skipped
+@pytest.mark.on_disk
+@pytest.mark.parametrize("settings", [{"fetch_review_threads": False}, {"token": Secret("")}], ids=["off", "no token"])
+def test_left_out_nothing_is_asked_and_a_real_warehouse_takes_the_rest(
+    tmp_path: Path, world: GitHubWorld, settings: dict[str, Any]
+) -> None:
+    """Its tables are made all the same; what is switched off is not told of."""
+    made = desk(tmp_path / "data", world)
+    made.app.access.anonymous_quota = 5000
+    ended = made.run(settings, docs=False)
+    assert ended.exit_code == 0 and queries(made) == 0 and made.one("SELECT count(*) FROM github.review_threads") == 0
+    assert len(ended.sources[0].skipped) == ("token" in settings)
+    made.judge()
+    assert made.run(settings, docs=False).exit_code == 0 and sum(call.status != 304 for call in made.app.log) == 0
 
 
 def test_all_pages_of_what_has_many(tmp_path: Path, world: GitHubWorld, repo: Repo) -> None:

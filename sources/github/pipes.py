@@ -72,7 +72,6 @@ def declared(service: Github, extraction: Extraction) -> Any:
     return [
         found,
         surface(extraction, found, "repositories", Found.batches, is_list=False),
-        *map(listed, SURFACES),
-        *(map(listed, BY_DUE) if service.config.reads_threads else ()),
+        *map(listed, (*SURFACES, *BY_DUE)),
         *rest(extraction),
     ]
