@@ -39,7 +39,7 @@ STYLE = f"""<style>
 .er .changes {{{BOX}; padding: .5rem .8rem; font-size: .85rem}}
 .er summary {{cursor: pointer; {GREY}; font-size: .82rem}}
 .er .deleted .words, .er .deleted .code {{opacity: .6}}
-.er .linked {{background: none; border: 0; padding: 0; color: {BLUE}; font-size: .72rem}}
+.er .linked {{background: none; border: 0; outline: 0; color: {BLUE}; font-size: .72rem}}
 @media (max-width: 900px) {{
     .er {{flex-direction: column; height: auto}}
     .er > nav {{flex: none; max-height: 24rem}}

@@ -54,7 +54,7 @@ def note(row: Row, edited: Edits, tags: Iterable[str] = (), *, to: str | None = 
 
 def tag(mark: str | None) -> str:
     """Nothing of nothing."""
-    team = " team" if mark == "turn: team" else ""
+    team = " team" if mark and mark.startswith("turn: team") else ""
     return f'<span class="tag{team}">{text(line(mark))}</span>' if mark else ""
 
 

@@ -15,13 +15,13 @@ __all__ = ["label", "listed", "openers", "turn"]
 
 # of the button that a row is: in its own tree, where the page's styles do not reach
 STYLE = (
-    "<style>button {display: block !important; height: auto !important; width: 100%; white-space: normal; text-align:"
-    " left; background: none !important; border: 0 !important; box-shadow: none !important; padding: .5rem .6rem;"
-    " font-weight: normal} .r {line-height: 1.4; font-size: .82rem} .q {opacity: .68; display: flex; gap: .5rem}"
-    " .w {overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; flex: 1 1 0}"
+    "<style>button {display: block !important; height: auto !important; width: 100%; padding: .5rem .6rem; text-align:"
+    " left; white-space: normal; font-weight: normal; color: inherit !important; background: none !important; border: 0"
+    " !important; box-shadow: none !important} .r {line-height: 1.4; font-size: .82rem} .q {opacity: .68; display:"
+    " flex; gap: .5rem} .w {overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; flex: 1 1 0}"
     " .t {font-weight: 600; display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow:"
-    " hidden; overflow-wrap: anywhere} .a {color: #d9902f; font-weight: 650} mark {background: rgba(224, 165, 38, .4);"
-    " color: inherit}</style>"
+    " hidden; overflow-wrap: anywhere} .a {color: #d9902f; font-weight: 650} mark {background: rgba(224, 165, 38, .4); color:"
+    " inherit}</style>"
 )
 
 

@@ -5,6 +5,7 @@ file and line by line.
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
+from textwrap import shorten
 
 from pipelines.ask.format.discussion import Discussion
 from pipelines.ask.format.page import parent_facts, place
@@ -22,6 +23,7 @@ SERVICES = {"github": "GitHub", "gitlab": "GitLab", "bluesky": "Bluesky"}
 KINDS = {kind: one for kind, one, _ in NOUNS.values()}
 TOLD_APART = {"Project", "State", "Draft", "URL", "Updated", "Created", "Merge Status"}
 NAMED = 5
+BEGINNING = 90  # characters of what has no title
 
 
 @dataclass(frozen=True)
@@ -88,12 +90,12 @@ def _head(told: Told, known: Names) -> str:
     most, shown, system = told.counts["said"], len(told.notes), told.counts["system"]
     facts += [f"{shown:,} of {most:,} utterances are shown"] if most > shown else []
     facts += [f"{counted(system, 'system note')} not shown"] if system else []
-    title = plain(parent.get("title") or first["title"] or first["body"]) or "without words"
+    title = plain(parent.get("title") or first["title"]) or shorten(plain(first["body"]), BEGINNING, placeholder=" …")
     told_first = " ".join(
         filter(None, (f"{text(where)} {text(service)}", *map(tag, marks), out(first["url"], "open there ↗")))
     )
     return (
-        f'<div class="facts">{told_first}</div>{_heading(2, "title", title)}'
+        f'<div class="facts">{told_first}</div>{_heading(2, "title", title or "Without words")}'
         f'<div class="facts">{" · ".join(text(line(fact)) for fact in facts)}</div>'
     )
 
@@ -110,8 +112,9 @@ def _conversation(talk: list[Discussion], told: Told) -> str:
         for number, each in enumerate(discussion.notes):
             answered = each["in_reply_to"]
             to = authors.get(answered) if answered != above else ""
-            is_answer = number > 0 and each["parent_kind"] != "post"
-            parts.append(note(each, told.edited, () if number else _marks(discussion), to=to, is_answer=is_answer))
+            is_post = each["parent_kind"] == "post"  # all of one thread, whose turn stands above
+            marks = _marks(discussion) if number == 0 and not is_post else ()
+            parts.append(note(each, told.edited, marks, to=to, is_answer=number > 0 and not is_post))
             above = each["id"]
     return "".join(parts)
 
@@ -131,8 +134,16 @@ def _about(pin: Row, discussion: Discussion, told: Told) -> str:
     tags = " ".join(map(tag, (*_marks(discussion), "outdated" if pin["is_outdated"] else "")))
     linked = '<button class="linked" autofocus>linked to</button>' if is_here else ""  # into view
     notes = "".join(note(each, told.edited, is_answer=number > 0) for number, each in enumerate(discussion.notes))
-    head = f'<div class="head place"><b>{text(place(pin))}</b> {tags} {linked}</div>'
+    head = f'<div class="head place"><b>{text(_where(pin))}</b> {tags} {linked}</div>'
     return f'<div class="about{" here" if is_here else ""}">{head}{around(pin)}{notes}</div>'
+
+
+def _where(pin: Row) -> str:
+    """In its file, whose name stands above."""
+    if pin["line"] is None:
+        return place(pin).removeprefix(pin["path"]).strip() or "the file"
+    start, end = pin["start_line"], pin["line"]
+    return f"line {end}" if start in (None, end) else f"lines {start} to {end}"
 
 
 def _marks(discussion: Discussion) -> list[str]:
