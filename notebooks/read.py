@@ -70,7 +70,7 @@ def _(bounds, charts, kind, mo, more, needle, order, scope, source, state, turn)
             AND ($state IS NULL OR parent_key IN (SELECT parent_key FROM feedback.parents WHERE state = $state))
             AND (NOT $is_search OR parent_key IN (SELECT unnest($found)))
         GROUP BY parent_key
-        ORDER BY rank, CASE WHEN $longest THEN waits_since END, last_at DESC, parent_key LIMIT $most
+        ORDER BY CASE WHEN $longest THEN waits_since END, rank, last_at DESC, parent_key LIMIT $most
     ),
     told AS (
         SELECT
@@ -85,7 +85,7 @@ def _(bounds, charts, kind, mo, more, needle, order, scope, source, state, turn)
     SELECT told.*, parent.title, parent.state
     FROM told INNER JOIN chosen ON chosen.parent_key = told.parent_key
     LEFT JOIN feedback.parents AS parent ON parent.parent_key = told.parent_key
-    ORDER BY rank, CASE WHEN $longest THEN waits_since END, chosen.last_at DESC, told.parent_key
+    ORDER BY CASE WHEN $longest THEN waits_since END, rank, chosen.last_at DESC, told.parent_key
     """
     _most = 40 * more.value
     _filters = {"source": source.value, "scope": scope.value, "kind": kind.value, "turn": turn.value}

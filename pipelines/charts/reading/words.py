@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from html import escape
 from itertools import groupby
 
+from pipelines.ask.format.changes import changed, hunk
 from pipelines.ask.format.suggestion import diffed
 from pipelines.ask.query.published import Row
 from pipelines.charts.plain import COMMENT
-from pipelines.charts.reading.changes import changed, hunk
 from pipelines.sync.output.summary import safe
 
 __all__ = ["around", "inert", "text", "what_changed", "words"]
@@ -62,6 +62,8 @@ def lines(shown: Iterable[tuple[str, int | None, str]]) -> str:
 
 def what_changed(before: str, after: str) -> str:
     """Both in one, with what went and what came."""
+    if before == after:
+        return '<div class="facts">The words stayed the same.</div>'
     told = "".join(f"<{TAGS[kind]}>{text(part)}</{TAGS[kind]}>" for kind, part in changed(before, after))
     return f'<div class="words changes">{told}</div>'
 

@@ -8,7 +8,7 @@ __all__ = ["Part", "changed", "hunk"]
 
 Part = tuple[str, str]  # "same", "removed" or "added"; "left out" of what stayed the same; and the text
 WORD = re.compile(r"\S+\s*|\s+")
-MOST_WORDS = 1_500  # beyond, lines are compared: each pair of equal words costs time
+MOST_WORDS = 5_000  # beyond, lines are compared: each pair of equal words costs time
 KEPT = 80  # characters of what stayed the same, on either side of a change
 HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 BEFORE, MOST_LINES = 3, 24
