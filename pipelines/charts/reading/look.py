@@ -42,7 +42,7 @@ STYLE = f"""<style>
 .er .linked {{background: none; border: 0; outline: 0; color: {BLUE}; font-size: .72rem}}
 @media (max-width: 900px) {{
     .er {{flex-direction: column; height: auto}}
-    .er > nav {{flex: none; max-height: 24rem}}
+    .er > nav {{flex: none; height: 26rem}}
     .er > main {{overflow: visible; padding: .8rem}}
 }}
 </style>"""

@@ -10,13 +10,15 @@ from itertools import groupby
 from pipelines.ask.format.changes import changed, hunk
 from pipelines.ask.format.suggestion import diffed
 from pipelines.ask.query.published import Row
-from pipelines.charts.plain import COMMENT
 from pipelines.sync.output.summary import safe
 
 __all__ = ["around", "inert", "text", "what_changed", "words"]
 
 FENCE = re.compile(r"^ {0,3}(```+|~~~+)[^\n`]*\n(.*?)(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
-CODE = re.compile(r"(?<!`)(`+)(?!`)([^\n]+?)(?<!`)\1(?!`)")
+# comments, which no service shows, and code: whichever begins first
+SIGNED = re.compile(
+    r"<!--.*?-->|^ {0,3}<!--.*\Z|(?<!`)(?P<ticks>`+)(?!`)(?P<code>[^\n]+?)(?<!`)(?P=ticks)(?!`)", re.M | re.S
+)
 ACTIVE = re.compile(r"[^\w ]|_")
 SIGNS = {"removed": "-", "added": "+"}
 TAGS = {"removed": "del", "added": "ins", "same": "span", "left out": "small"}
@@ -69,7 +71,7 @@ def what_changed(before: str, after: str) -> str:
 
 
 def _prose(said: str) -> str:
-    """Code apart from the words around it; comments, which no service shows, are left out."""
+    """Code apart from the words around it."""
     told, position = [], 0
     for fence in FENCE.finditer(said):
         told += [_spoken(said[position : fence.start()]), f'<div class="code">{text(fence[2].rstrip())}</div>']
@@ -78,11 +80,12 @@ def _prose(said: str) -> str:
 
 
 def _spoken(said: str) -> str:
-    shown = COMMENT.sub("", said).strip()
-    if not shown:
-        return ""
     told, position = [], 0
-    for code in CODE.finditer(shown):
-        told += [text(shown[position : code.start()]), f"<code>{text(code[2].strip())}</code>"]
-        position = code.end()
-    return f'<div class="words">{"".join([*told, text(shown[position:])])}</div>'
+    for found in SIGNED.finditer(said):
+        told += [
+            text(said[position : found.start()]),
+            f"<code>{text(found['code'].strip())}</code>" if found["code"] else "",
+        ]
+        position = found.end()
+    shown = "".join([*told, text(said[position:])]).strip()
+    return f'<div class="words">{shown}</div>' if shown else ""
