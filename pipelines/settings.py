@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sources.core.values import Table
 
 __all__ = [
+    "PAGE",
     "SOURCES",
     "EarshotConfig",
     "EmbedConfig",
@@ -46,6 +47,7 @@ SOURCES = ("github", "gitlab", "bluesky")
 UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
 
 
+PAGE = "http://127.0.0.1:2718"  # where `marimo run` serves the first page
 PROVIDERS = ("", "off", "local", "ollama", "openai")
 
 
@@ -91,6 +93,7 @@ class EarshotConfig:
     keep_payloads: bool = True
     destination: str = ""
     shard: str = ""
+    page: str = PAGE
     embed: EmbedConfig = EmbedConfig()
 
     def __post_init__(self) -> None:
@@ -101,6 +104,7 @@ class EarshotConfig:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot] {name}: more than 0")
         _ = self.interval_seconds
+        check_address("[earshot]", self.page, "page")
         if not re.fullmatch(r"[!-~]{1,50}", self.command_prefix) or self.command_prefix[0].isalnum():
             raise ConfigError(f"[earshot] command_prefix: {self.command_prefix!r} is not a word like /earshot")
 
