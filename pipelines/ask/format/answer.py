@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FAILED", "USAGE", "Answer", "Refusal", "after", "answer_of", "answered", "answering", "console", "typed"]
 
+T = TypeVar("T")
 FAILED, USAGE, LOCKED = 1, 2, 4
 DAMAGED = "put its backup in its place, or move it away: the next run makes it of what was published"
 NO_ROOM = "see that there is room on its disk and that you may write there; then try again"
@@ -69,7 +70,7 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
     return command
 
 
-def answered(question: Callable[..., Answer], options: Mapping[str, Any]) -> Answer:
+def answered(question: Callable[..., T], options: Mapping[str, Any]) -> T:
     """The answer; whatever it is that cannot be used or reached is a `Refusal`."""
     try:
         _refuse_half_characters(options.values())
@@ -95,7 +96,8 @@ def answer_of(command: click.Command, *words: str, **values: Any) -> Answer:
         with command.make_context(command.name, list(words), default_map=values) as context:
             options = {name: value for name, value in context.params.items() if name != "as_json"}
             assert command.callback
-            return answered(inspect.unwrap(command.callback), options)
+            question: Callable[..., Answer] = inspect.unwrap(command.callback)
+            return answered(question, options)
     except click.UsageError as error:
         raise Refusal("USAGE", error.format_message(), exit_code=USAGE) from None
 
