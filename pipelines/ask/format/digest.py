@@ -35,7 +35,10 @@ def markdown(digest: Digest) -> str:
 def plain(words: str | None) -> str:
     """Somebody's words on one line of Markdown, where they mean nothing but themselves."""
     said = line(words)
-    said = said if len(said) <= WORDS else f"{said[: WORDS - 1].rstrip()}…"
+    return _meant(said if len(said) <= WORDS else f"{said[: WORDS - 1].rstrip()}…")
+
+
+def _meant(said: str) -> str:
     return CALLS.sub(lambda found: found[0] + EMPTY, said.translate(MEANT))
 
 
@@ -48,7 +51,7 @@ def _bounded(write: Write, digest: Digest) -> str:
 def _text(digest: Digest, most: int) -> str:
     lines = _folded(_headline(digest))
     for name, part, write in _sections(digest):
-        lines += ["", f"{name} ({part.total:,})"]
+        lines += ["", name]
         for row in part.rows[:most]:
             head = "  ".join(each for each in (line(row["reference"]), _elsewhere(row), write(row)) if each)
             lines += [_cut(f"  {head}"), _cut(f"    {line(row['last_words'])}")]
@@ -59,15 +62,15 @@ def _text(digest: Digest, most: int) -> str:
 
 
 def _markdown(digest: Digest, most: int) -> str:
-    lines = [f"**{plain(_headline(digest))}**"]
+    lines = [f"**{_meant(_headline(digest))}**"]
     for name, part, write in _sections(digest):
-        lines += ["", f"**{name} ({part.total:,})**", ""]
+        lines += ["", f"**{name}**", ""]
         for row in part.rows[:most]:
             words = plain(row["last_words"])
             lines.append(f"- {_link(row)} {plain(write(row))}{': ' if words else ''}{words}")
         lines += [f"- … and {part.total - len(shown):,} more"] if len(shown := part.rows[:most]) < part.total else []
         if part is digest.waiting:
-            lines += [f"- whose turn: {plain(_turns(digest))}"]
+            lines += [f"- whose turn: {_meant(_turns(digest))}"]
     return "\n".join([*lines, *_ending(digest), ""])
 
 
@@ -84,11 +87,11 @@ def _headline(digest: Digest) -> str:
 
 def _sections(digest: Digest) -> Iterator[tuple[str, Section, Callable[[Row], str]]]:
     if digest.new.total:
-        yield "New", digest.new, _news
+        yield f"New, in {counted(digest.new.total, 'thread')}", digest.new, _news
     if digest.waiting.total:
-        yield "Waiting longest", digest.waiting, _waits
+        yield f"Waiting longest, of {counted(digest.waiting.total, 'thread')}", digest.waiting, _waits
     if digest.settled.total:
-        yield "Settled", digest.settled, _settled
+        yield f"Settled, {digest.settled.total:,}", digest.settled, _settled
 
 
 def _news(row: Row) -> str:
@@ -126,7 +129,7 @@ def _ending(digest: Digest) -> list[str]:
 def _link(row: Row) -> str:
     url = quote(row["url"] or "", safe=":/?#&=%+,;~._-")
     is_safe = url.startswith(("https://", "http://")) and len(url) <= URL
-    return f"[{plain(row['place'])}]({url})" if is_safe else plain(row["place"])
+    return f"[{plain(row['place'])}]({url})" if is_safe else f"{EMPTY}{plain(row['place'])}"
 
 
 def _cut(words: str) -> str:
@@ -139,4 +142,4 @@ def _cut(words: str) -> str:
 def _folded(words: str) -> list[str]:
     import textwrap
 
-    return textwrap.wrap(words, COLUMNS, subsequent_indent="  ", break_on_hyphens=False) or [""]
+    return [_cut(each) for each in textwrap.wrap(words, COLUMNS, subsequent_indent="  ", break_on_hyphens=False)]

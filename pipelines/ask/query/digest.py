@@ -1,4 +1,4 @@
-"""What a digest tells: what is new, whose turn it is, what waits longest, what was settled; of some time, or some place.
+"""What a digest tells: what is new, whose turn it is, what waits longest, what was settled.
 
 New is what got here in that time: said in it, or said before and read late, as long as we were listening by then. So
 digests that follow each other lose nothing that came late, and the first one is not all of history.
