@@ -33,6 +33,8 @@ COMMANDS = {
     "verify": "pipelines.ask.commands.verify:verify",
     "sql": "pipelines.ask.commands.sql:sql",
     "schema": "pipelines.ask.commands.schema:schema",
+    "digest": "pipelines.ask.commands.digest:digest",
+    "mcp": "pipelines.ask.agents.command:mcp",
     "commands": "pipelines.ask.commands.commands:commands",
     "completion": "pipelines.ask.commands.commands:completion",
 }
