@@ -162,13 +162,14 @@ def _(asked, bounds, charts, earlier, mo, reading):
                 parent=next(iter(_held.rows(PARENT, _of)), {}),
                 counts=_held.row(COUNTS, _of),
                 here=found.thread_id,
+                known=reading.names(_held),
             )
     return found, told
 
 
 @app.cell
 def _(charts, earlier, found, left, mo, reading, told):
-    _shown = charts.nothing(found) if told is None else reading.page(told, charts.known_places())
+    _shown = charts.nothing(found) if told is None else reading.page(told)
     _has_more = told is not None and told.counts["said"] > len(told.notes)
     _right = f"{_shown}{earlier.text if _has_more else ''}"
     mo.Html(reading.beside(left.text, _right, "" if told is None else found.parent_key))

@@ -91,7 +91,7 @@ _Chosen = charts.Chosen
 
 def shown(home: DataDir, monkeypatch: pytest.MonkeyPatch, thread: str) -> str:
     told = run(home, monkeypatch, thread)["told"]
-    return reading.page(told, charts.known_places())
+    return reading.page(told)
 
 
 def script(data: Path) -> str:
@@ -241,7 +241,7 @@ def test_of_very_much_a_page_asks_for_little(tmp_path: Path, monkeypatch: pytest
         assert min(took) < 1.5, thread  # the process's time, of the list and the thread together
         assert len(found["rows"]) == 40 and found["has_more"]
         assert len(found["told"].notes) <= 100
-    told = reading.page(run(home, monkeypatch, "bench:7")["told"], {})
+    told = reading.page(run(home, monkeypatch, "bench:7")["told"])
     assert "100 of 6,00" in told and "the rest stands at its service" in told
     assert any(note["kind"] == note["parent_kind"] for note in run(home, monkeypatch, "bench:7")["told"].notes)
 

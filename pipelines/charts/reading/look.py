@@ -19,7 +19,8 @@ STYLE = f"""<style>
 .er .facts {{{GREY}; font-size: .82rem; margin: .2rem 0}}
 .er .said {{max-width: 52rem; margin-top: 1rem}}
 .er .head {{font-size: .82rem; margin-bottom: .15rem}}
-.er .tag {{{BOX}; padding: 0 .4rem; font-size: .72rem; white-space: nowrap}}
+.er .tag {{{BOX}; padding: 0 .4rem; font-size: .72rem; white-space: nowrap; display: inline-block; max-width: 100%;
+    overflow: hidden; text-overflow: ellipsis; vertical-align: bottom; line-height: 1.3}}
 .er .team {{color: {AMBER}; border-color: {AMBER}}}
 .er .about {{{BOX}; padding: .1rem 1rem 1rem; margin: .8rem 0; max-width: 60rem}}
 .er .here {{border: 2px solid {BLUE}}}

@@ -1,5 +1,6 @@
 """The list on the left: a discussion a line, by its title, with whose turn it is."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import marimo as mo
@@ -15,6 +16,7 @@ from pipelines.search.hits import Hit
 
 __all__ = ["label", "listed", "openers", "turn"]
 
+SIGNS = re.compile(r"`|\*\*")
 # of the button that a row is: in its own tree, where the page's styles do not reach
 STYLE = """
 <style>
@@ -26,6 +28,7 @@ button {display: block !important; height: auto !important; width: 100%; padding
     overflow-wrap: anywhere}
 .q {opacity: .68; display: flex; gap: .5rem}
 .w {overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; flex: 1 1 0}
+.o, .a {max-width: 60%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap}
 .a {color: #d9902f; font-weight: 650}
 mark {background: rgba(224, 165, 38, .4); color: inherit}
 </style>
@@ -57,7 +60,7 @@ def label(row: Row, known: Names) -> str:
     return (
         f'<div class="r">{" ".join(STYLE.split())}<div class="t">{inert(named(row))}</div>'
         f'<div class="q"><span class="w">{inert(place)} · {inert(row["state"] or row["source"])}</span>'
-        f'<span class="{"a" if "team" in row["turns"] else ""}">{inert(whose)}</span>'
+        f'<span class="{"a" if "team" in row["turns"] else "o"}">{inert(whose)}</span>'
         f'<span>{inert(ago_short(row["last_at"]))}</span></div><div class="q"><span class="w">{said}</span></div></div>'
     )
 
@@ -81,6 +84,11 @@ def _found(hit: Hit) -> str:
     """Where the words stand that were looked for."""
     told, position = [], 0
     for start, end in hit.highlights:
-        told += [inert(hit.snippet[position:start]), f"<mark>{inert(hit.snippet[start:end])}</mark>"]
+        told += [_unsigned(hit.snippet[position:start]), f"<mark>{_unsigned(hit.snippet[start:end])}</mark>"]
         position = end
-    return "".join([*told, inert(hit.snippet[position:])]).replace("\n", " ")
+    return "".join([*told, _unsigned(hit.snippet[position:])])
+
+
+def _unsigned(snippet: str) -> str:
+    """Piece by piece, so that what was found stays marked."""
+    return inert(" ".join(SIGNS.sub("", snippet).split("\n")))

@@ -2,10 +2,9 @@
 file and line by line.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
-from textwrap import shorten
 
 from pipelines.ask.format.discussion import Discussion
 from pipelines.ask.format.page import parent_facts, place
@@ -35,6 +34,7 @@ class Told:
     parent: Row  # nothing, of posts
     counts: Row  # said, system, turns
     here: str = ""  # the thread that was linked to
+    known: Names = field(default_factory=dict)  # what places are called
 
     @cached_property
     def notes(self) -> list[Row]:
@@ -49,7 +49,7 @@ class Told:
         return next(filter(_opens, self.notes), None)
 
 
-def page(told: Told, known: Names) -> str:
+def page(told: Told) -> str:
     """The page's right side."""
     if not told.notes:
         return '<div class="facts">Only the service itself wrote there.</div>'
@@ -59,7 +59,7 @@ def page(told: Told, known: Names) -> str:
     opener = note(told.opener, told.edited) if told.opener else ""
     spoken = _conversation([each for each in talk if not _pin(each)], told)
     pinned = [each for each in talk if _pin(each)]
-    parts = (_head(told, known), opener, spoken, _reposted(reposts), _on_the_diff(pinned, told))
+    parts = (_head(told), opener, spoken, _reposted(reposts), _on_the_diff(pinned, told))
     return f'<div data-earshot="thread">{"".join(parts)}</div>'
 
 
@@ -79,25 +79,31 @@ def _pin(discussion: Discussion) -> Row | None:
     return next((each for each in discussion.notes if each.get("path")), None)
 
 
-def _head(told: Told, known: Names) -> str:
+def _head(told: Told) -> str:
     first, parent = told.opener or told.notes[0], told.parent
     whose = told.counts["turns"]
-    where = f"{KINDS.get(first['parent_kind'], 'Posts')} {reference(first, known)} on"
     service = SERVICES.get(first["source"], first["source"])
+    where = f"{KINDS.get(first['parent_kind'], 'Posts')} {reference(first, told.known)} on {service}"
     marks = [parent.get("state"), "draft" if parent.get("is_draft") else "", f"turn: {turn(whose)}" if whose else ""]
     known_of_it = parent_facts(parent) if parent else ()
     facts = [f"{name} {value}" for name, value in known_of_it if value and name not in TOLD_APART]
     most, shown, system = told.counts["said"], len(told.notes), told.counts["system"]
     facts += [f"{shown:,} of {most:,} utterances are shown"] if most > shown else []
     facts += [f"{counted(system, 'system note')} not shown"] if system else []
-    title = plain(parent.get("title") or first["title"]) or shorten(plain(first["body"]), BEGINNING, placeholder=" …")
-    told_first = " ".join(
-        filter(None, (f"{text(where)} {text(service)}", *map(tag, marks), out(first["url"], "open there ↗")))
-    )
+    stands = (f'<span class="when">{text(where)}</span>', *map(tag, marks), out(first["url"], "open there ↗"))
     return (
-        f'<div class="facts">{told_first}</div>{_heading(2, "title", title or "Without words")}'
+        f'<div class="head">{" ".join(filter(None, stands))}</div>{_heading(2, "title", _title(told))}'
         f'<div class="facts">{" · ".join(text(line(fact)) for fact in facts)}</div>'
     )
+
+
+def _title(told: Told) -> str:
+    """Of what has none, how it began."""
+    opener = told.opener or {}
+    if title := plain(told.parent.get("title") or opener.get("title")):
+        return title
+    begun = plain((opener or told.notes[0])["body"]) or "Without words"
+    return begun if len(begun) <= BEGINNING else f"{begun[:BEGINNING].rstrip()} …"
 
 
 def _heading(level: int, kind: str, words: str) -> str:
