@@ -164,6 +164,14 @@ def test_the_demo_worlds_week(demo: Reader, worlds: dict[str, Any]) -> None:
     assert sum(row["threads"] for row in told["turns"]) == told["waiting"]["total"]
 
 
+def test_reposts_are_no_words(demo: Reader) -> None:
+    """Nor are machines and services; all else that was said on Bluesky this week is counted."""
+    events = demo.data("list", "events", "--source", "bluesky", "--since", "2026-10-25", "--limit", "1000")
+    said = [row for row in events if row["kind"] != "repost" and row["is_latest"] and not row["is_bot"]]
+    (counts,) = demo.data("digest", "--since", "2026-10-25", "--source", "bluesky")["counts"]
+    assert counts["new"] + counts["edited"] == len(said) < len(events)
+
+
 def test_what_was_resolved(demo: Reader, worlds: dict[str, Any]) -> None:
     """Discussions of which all is resolved, and what was closed or merged, since then."""
     since, truth = pendulum.datetime(2026, 9, 1), worlds["gitlab"].truth(reader="earshot")
