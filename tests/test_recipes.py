@@ -81,8 +81,10 @@ def test_cron_posts_a_digest_and_nothing_instead(tmp_path: Path, code: int, post
     folder = tmp_path / "earshot" / ".venv" / "bin"
     folder.mkdir(parents=True)
     (folder / "python").symlink_to(sys.executable)
-    for name, text in (("earshot", f"test {code} = 0 && echo '**Said** \"x\"' || {{ echo why >&2; exit {code}; }}"),
-                       ("curl", f'cat > {tmp_path}/posted; echo "$@" >&2')):  # fmt: skip
+    for name, text in (
+        ("earshot", f"test {code} = 0 && echo '**Said** \"x\"' || {{ echo why >&2; exit {code}; }}"),
+        ("curl", f'cat > {tmp_path}/posted; echo "$@" >&2'),
+    ):
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")
         (folder / name).chmod(0o700)
     environ = {**os.environ, "HOME": str(tmp_path), "PATH": f"{folder}:{os.environ['PATH']}", "EARSHOT_WEBHOOK": "hook"}
