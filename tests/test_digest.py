@@ -20,18 +20,61 @@ from tests.asked import NOW, Reader, at_its_time
 
 SINCE = NOW.subtract(days=1)
 NASTY = [
-    "@maya", "@everyone", "<!channel>", "<@U024BE7LH>", "<@&1234>", "[click](https://evil.example)", "![x](https://evil.example/p.png)",
-    "<img src=x onerror=alert(1)>", "https://evil.example/a", "www.evil.example", "`code`", "```", "**bold**", "__b__", "~~s~~", "# head",
-    "> quote", "- [ ] task", "| a | b |", "\n\n", "\n# head\n", "&lt;", "&commat;maya", "\\", "\x1b[31m", "\u202e", "#12", "lantern/lantern#12",
-    "$x$", "<https://evil.example>", "1. one", "***", "検索", "]", ")", "[x]: https://evil.example", "word",
-]  # fmt: skip
+    "@maya",
+    "@everyone",
+    "<!channel>",
+    "<@U024BE7LH>",
+    "<@&1234>",
+    "[click](https://evil.example)",
+    "![x](https://evil.example/p.png)",
+    "<img src=x onerror=alert(1)>",
+    "https://evil.example/a",
+    "www.evil.example",
+    "`code`",
+    "```",
+    "**bold**",
+    "__b__",
+    "~~s~~",
+    "# head",
+    "> quote",
+    "- [ ] task",
+    "| a | b |",
+    "\n\n",
+    "\n# head\n",
+    "&lt;",
+    "&commat;maya",
+    "\\",
+    "\x1b[31m",
+    "\u202e",
+    "#12",
+    "lantern/lantern#12",
+    "$x$",
+    "<https://evil.example>",
+    "1. one",
+    "***",
+    "検索",
+    "]",
+    ")",
+    "[x]: https://evil.example",
+    "word",
+]
 
 
 def thread(words: str = "Any news?", **more: Any) -> dict[str, Any]:
     return {
-        "reference": "64b9a3c", "place": "charts/2", "thread_id": "k", "url": "https://gitlab.example/charts/2", "last_author": "haruki",
-        "last_words": words, "last_at": SINCE, "waiting_on": "team", "new": 2, "how": "merged", "total": 1, **more,
-    }  # fmt: skip
+        "reference": "64b9a3c",
+        "place": "charts/2",
+        "thread_id": "k",
+        "url": "https://gitlab.example/charts/2",
+        "last_author": "haruki",
+        "last_words": words,
+        "last_at": SINCE,
+        "waiting_on": "team",
+        "new": 2,
+        "how": "merged",
+        "total": 1,
+        **more,
+    }
 
 
 def digest(new: list[Any] = [], waiting: list[Any] = [], settled: list[Any] = [], **more: Any) -> Digest:  # noqa: B006
@@ -71,25 +114,35 @@ def test_a_digest_as_text() -> None:
         [thread(), thread("Twice?", place="64b9a3c")], [thread()], [thread(reference="console/1", place="console/1")]
     )
     assert text(found).splitlines() == [
-        "2026-10-31 12:00 to 2026-11-01 12:00: 3 new, 1 edited, by 2 people (gitlab 4)", "",
+        "2026-10-31 12:00 to 2026-11-01 12:00: 3 new, 1 edited, by 2 people (gitlab 4)",
+        "",
         "New, in 2 threads",
-        "  64b9a3c  charts/2  2 new, haruki, 1d, team's turn", "    Any news?",
-        "  64b9a3c  2 new, haruki, 1d, team's turn", "    Twice?", "",
+        "  64b9a3c  charts/2  2 new, haruki, 1d, team's turn",
+        "    Any news?",
+        "  64b9a3c  2 new, haruki, 1d, team's turn",
+        "    Twice?",
+        "",
         "Waiting longest, of 1 thread",
-        "  64b9a3c  charts/2  haruki, 1d, team's turn", "    Any news?",
-        "  whose turn: team 2, odile 1", "",
+        "  64b9a3c  charts/2  haruki, 1d, team's turn",
+        "    Any news?",
+        "  whose turn: team 2, odile 1",
+        "",
         "Settled, 1",
-        "  console/1  merged, haruki, 1d", "    Any news?",
-    ]  # fmt: skip
+        "  console/1  merged, haruki, 1d",
+        "    Any news?",
+    ]
 
 
 def test_a_digest_as_markdown() -> None:
     assert markdown(digest([thread()], troubles=2)).splitlines() == [
-        "**2026-10-31 12:00 to 2026-11-01 12:00: 3 new, 1 edited, by 2 people (gitlab 4)**", "",
-        "**New, in 1 thread**", "",
-        "- [charts/2](https://gitlab.example/charts/2) 2 new, haruki, 1d, team's turn: Any news?", "",
+        "**2026-10-31 12:00 to 2026-11-01 12:00: 3 new, 1 edited, by 2 people (gitlab 4)**",
+        "",
+        "**New, in 1 thread**",
+        "",
+        "- [charts/2](https://gitlab.example/charts/2) 2 new, haruki, 1d, team's turn: Any news?",
+        "",
         "Not all may be here: 2 things to look at, `earshot status` names them",
-    ]  # fmt: skip
+    ]
 
 
 def test_nothing_says_so() -> None:
@@ -109,10 +162,16 @@ def test_others_words_are_only_words(words: str) -> None:
     assert read.replace(EMPTY, "") == safe(" ".join(words.split())) or len(words) > 100
 
 
-@pytest.mark.parametrize(("url", "expected"), [
-    ("javascript:alert(1)", []), ("https://x.example/a)b](https://evil.example", ["https://x.example/a%29b%5D%28https://evil.example"]),
-    ("https://x.example/<@U1> \n- a", ["https://x.example/%3C%40U1%3E%20%0A-%20a"]), (None, []), ("https://x.example/" + "a" * 400, []),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("javascript:alert(1)", []),
+        ("https://x.example/a)b](https://evil.example", ["https://x.example/a%29b%5D%28https://evil.example"]),
+        ("https://x.example/<@U1> \n- a", ["https://x.example/%3C%40U1%3E%20%0A-%20a"]),
+        (None, []),
+        ("https://x.example/" + "a" * 400, []),
+    ],
+)
 def test_an_address_is_one_or_none(url: str | None, expected: list[str]) -> None:
     assert links(markdown(digest([thread(url=url)]))) == expected
 
@@ -164,6 +223,14 @@ def test_the_demo_worlds_week(demo: Reader, worlds: dict[str, Any]) -> None:
     assert sum(row["threads"] for row in told["turns"]) == told["waiting"]["total"]
 
 
+def test_reposts_are_no_words(demo: Reader) -> None:
+    """Nor are machines and services; all else that was said on Bluesky this week is counted."""
+    events = demo.data("list", "events", "--source", "bluesky", "--since", "2026-10-25", "--limit", "1000")
+    said = [row for row in events if row["kind"] != "repost" and row["is_latest"] and not row["is_bot"]]
+    (counts,) = demo.data("digest", "--since", "2026-10-25", "--source", "bluesky")["counts"]
+    assert counts["new"] + counts["edited"] == len(said) < len(events)
+
+
 def test_what_was_resolved(demo: Reader, worlds: dict[str, Any]) -> None:
     """Discussions of which all is resolved, and what was closed or merged, since then."""
     since, truth = pendulum.datetime(2026, 9, 1), worlds["gitlab"].truth(reader="earshot")
@@ -174,8 +241,11 @@ def test_what_was_resolved(demo: Reader, worlds: dict[str, Any]) -> None:
     resolved = [1 for at in last.values() if all(at) and max(each for each in at if each) >= since]
     told = demo.data("digest", "--since", "2026-09-01", "--source", "gitlab", "--limit", "50")["settled"]
     assert sum(row["how"] == "resolved" for row in told["rows"]) == len(resolved) > 1
-    ended = [row["closed_at"] or row.get("merged_at") for row in (*truth.issues.values(), *truth.merge_requests.values())
-             if row["state"] in ("closed", "merged")]  # fmt: skip
+    ended = [
+        row["closed_at"] or row.get("merged_at")
+        for row in (*truth.issues.values(), *truth.merge_requests.values())
+        if row["state"] in ("closed", "merged")
+    ]
     assert (
         sum(row["how"] != "resolved" for row in told["rows"]) == sum(at is not None and at >= since for at in ended) > 0
     )
@@ -190,9 +260,11 @@ def test_late_words_are_told_once_and_history_never(own: Reader) -> None:
             "UPDATE feedback.events SET seen_at = '2026-11-01 13:00:00+00', updated_at = '2026-11-01 12:10:00+00' WHERE event_key ="
             " (SELECT min(event_key) FROM feedback.events WHERE kind = 'reply' AND NOT is_own AND NOT is_bot)"
         )
-        connection.execute("UPDATE feedback.events SET seen_at = '2026-11-01 13:00:00+00', updated_at = '2026-10-01 12:10:00+00' WHERE"
+        connection.execute(
+            "UPDATE feedback.events SET seen_at = '2026-11-01 13:00:00+00', updated_at = '2026-10-01 12:10:00+00' WHERE"
             " event_key = (SELECT max(event_key) FROM feedback.events WHERE kind = 'reply' AND scope <> (SELECT min(scope) FROM"
-            " feedback.events))")  # fmt: skip
+            " feedback.events))"
+        )
     assert [row["new"] + row["edited"] for row in own.data(*since)["counts"]] == [1]
 
 
