@@ -105,7 +105,7 @@ def read(
 
 
 def settings(repos: Iterable[str], **more: Any) -> GithubConfig:
-    return GithubConfig(api_url="http://api.test", token=Secret("demo-token"), repos=list(repos), **more)
+    return GithubConfig(**{"api_url": "http://api.test", "token": Secret("demo-token"), "repos": list(repos), **more})
 
 
 def exists(world: GitHubWorld) -> set[Said]:

@@ -21,6 +21,7 @@ class GithubConfig:
     pulls: dict[str, list[int]] = field(default_factory=dict)
     since: str = ""
     overlap_seconds: int = 120
+    fetch_review_threads: bool = True  # which are resolved: GraphQL tells whoever has a token
 
     def __post_init__(self) -> None:
         check_address("[sources.github]", self.api_url)
@@ -38,6 +39,10 @@ class GithubConfig:
         """The configured start. An epoch `since` would return an empty list: before 1971 means from the beginning."""
         start = start_of("[sources.github]", self.since)
         return start if start and start.year > 1970 else None
+
+    @property
+    def reads_threads(self) -> bool:
+        return self.fetch_review_threads and bool(self.token)
 
     @property
     def overlap(self) -> timedelta:

@@ -25,6 +25,7 @@ from sources.github.recheck import (
     pull_request,
     review_comments,
     reviews,
+    threads,
 )
 from sources.github.surfaces.issues import issue_rows
 from sources.github.surfaces.parts import parent_key
@@ -47,7 +48,7 @@ async def _read(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
         async for batch in TASKS[task](repo, suspect):
             yield batch
     except Failure as failure:
-        if failure.code not in ABSENT or task in ("issue", "orphans"):
+        if failure.code not in ABSENT or task in ("issue", "orphans", "threads"):
             raise
         if task == "back":  # a list has shown it since: this is the first time again
             was = suspect["was"] if suspect["was"] == "deleted" else None
@@ -172,4 +173,5 @@ TASKS = {
     "review_comments": review_comments,
     "orphans": orphans,
     "back": back,
+    "threads": threads,
 }

@@ -6,6 +6,7 @@ one resource fills:
     repositories     repositories                                    issues           issues, openers
     pull_requests    pull_requests, reviews, latest_versions         issue_comments   issue_comments, latest_versions
     review_comments  review_comments, review_comment_anchors, latest_versions
+    review_threads   review_threads (threads, closes): which are resolved; wants a token
 
 Issues and pull requests have child tables for what they are given (`issues__labels`, …). Comment tables keep every
 version (`id`, `version`). What could not be read lies in `quarantine`, raw.
@@ -23,7 +24,7 @@ from sources.declared import needs, settings
 from sources.extraction import Extraction, without_rechecks
 from sources.github.repository import REPOSITORY
 from sources.github.source import Github, GithubConfig
-from sources.github.tables import FILLS, SURFACES
+from sources.github.tables import BY_DUE, FILLS, SURFACES
 from sources.pipes import places, rest, surface
 
 __all__ = ["declared", "github"]
@@ -36,6 +37,7 @@ def github(
     api_url: str | None = None,
     since: str | None = None,
     overlap_seconds: int | None = None,
+    fetch_review_threads: bool | None = None,
     max_rows: int | None = None,
     max_seconds: float | None = None,
 ) -> DltSource:
@@ -45,7 +47,14 @@ def github(
     extraction: every list stops where the next one goes on.
     """
     config = settings(
-        GithubConfig, "github", repos=repos, token=token, api_url=api_url, since=since, overlap_seconds=overlap_seconds
+        GithubConfig,
+        "github",
+        repos=repos,
+        token=token,
+        api_url=api_url,
+        since=since,
+        overlap_seconds=overlap_seconds,
+        fetch_review_threads=fetch_review_threads,
     )
     needs("github", "repos", config.repos)
     service, fills = Github(config), without_rechecks(FILLS)
@@ -64,5 +73,6 @@ def declared(service: Github, extraction: Extraction) -> Any:
         found,
         surface(extraction, found, "repositories", Found.batches, is_list=False),
         *map(listed, SURFACES),
+        *(map(listed, BY_DUE) if service.config.reads_threads else ()),
         *rest(extraction),
     ]

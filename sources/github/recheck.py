@@ -24,6 +24,7 @@ from sources.github.surfaces.issues import issue_rows
 from sources.github.surfaces.parts import number_told, parent_key
 from sources.github.surfaces.pull_requests import pull_batches
 from sources.github.surfaces.review_comments import review_comment_rows
+from sources.github.surfaces.review_threads import due_of, read_due
 from sources.github.surfaces.reviews import review_rows
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "retries",
     "review_comments",
     "reviews",
+    "threads",
 ]
 
 AT_ONCE = 10
@@ -82,6 +84,15 @@ orphaned AS (
     WHERE i.id IS NULL AND NOT EXISTS (SELECT 1 FROM github.openers AS o WHERE o.parent_key = c.parent_key)
           AND NOT EXISTS (SELECT 1 FROM unread AS u WHERE u.surface = 'issues' AND u.parent_key = c.parent_key)
     GROUP BY c.scope, c.number
+),
+threads_due AS (
+    SELECT p.scope, p.number, row_number() OVER (PARTITION BY p.scope ORDER BY p.number DESC) - 1 AS nth
+    FROM github.pull_requests AS p JOIN known AS k ON k.parent_key = p.parent_key
+    LEFT JOIN github.review_threads AS r ON r.parent_key = p.parent_key
+    WHERE $reads_threads AND (r.parent_key IS NULL OR r.read_for_updated_at <> p.updated_at OR NOT r.is_settled
+          OR (p.state = 'open' AND EXISTS (SELECT 1 FROM swept AS s WHERE s.surface = 'issues'
+              AND s.scope IN (p.scope, p.scope || '/' || CAST(p.number AS VARCHAR)))))
+          AND p.parent_key NOT IN (SELECT parent_key FROM unseen)
 ),
 suspects AS (
 SELECT 'comments' AS task, i.scope, i.number, i.id, i.is_pull_request, i.comment_count AS remote_count, h.ids, h.marked,
@@ -138,6 +149,9 @@ UNION ALL
 SELECT 'review_comments', c.scope, c.number, 0, true, 0, NULL, list(DISTINCT c.id), NULL, max(a.seen_at)
 FROM github.review_comments AS c JOIN deleted AS d ON d.kind = 'review_comment' AND d.id = c.id
 JOIN github.review_comment_anchors AS a ON a.id = c.id WHERE a.seen_at > d.noticed_at GROUP BY c.scope, c.number
+UNION ALL
+SELECT 'threads', scope, max(number), 0, true, 0, list(number), NULL, NULL, NULL
+FROM threads_due GROUP BY scope, nth // $threads_at_once
 )
 SELECT s.*, CASE WHEN m.is_deleted OR o.is_deleted THEN 'deleted'
                  WHEN m.is_missing OR o.is_missing THEN 'missing' END AS was
@@ -225,6 +239,12 @@ async def reviews(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     gone, back = ids_in(suspect, "ids") - there, ids_in(suspect, "marked") & there
     deletions = marks(repo, "review", number, gone, back)
     yield Batch("rechecks", repo.scope, {**shaped, "deletions": deletions})
+
+
+async def threads(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
+    """Which threads of these pull requests are resolved."""
+    found, _ = await read_due(repo, await due_of(repo, sorted(ids_in(suspect, "ids"))))
+    yield Batch("rechecks", repo.scope, {"review_threads": found})
 
 
 async def review_comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:

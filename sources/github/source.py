@@ -7,7 +7,8 @@ Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `sinc
         reviews: no list of their own; read with their pull request whenever that changed (reviews.py).
 Tables  repositories (id), issues (id; pull requests are issues too; labels, assignees), openers, issue_comments,
         review_comments, reviews (id, version), review_comment_anchors (id), pull_requests (id; labels, assignees,
-        requested_reviewers, requested_teams), deletions (kind, id), thread_checks (parent_key)
+        requested_reviewers, requested_teams), review_threads (parent_key; threads, closes), deletions (kind, id),
+        thread_checks (parent_key)
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -28,6 +29,8 @@ from sources.github.surfaces.issue_comments import issue_comments
 from sources.github.surfaces.issues import opener
 from sources.github.surfaces.pull_requests import pull_request
 from sources.github.surfaces.review_comments import review_comments
+from sources.github.surfaces.review_threads import AT_ONCE as THREADS_AT_ONCE
+from sources.github.surfaces.review_threads import NO_TOKEN
 from sources.github.tables import FILLS, SURFACES, TABLES
 from sources.github.targets import HELD, fetch
 
@@ -80,6 +83,8 @@ class Github:
         """Its lists are read, unless a few of its pull requests are followed by themselves."""
         repo = found.place
         self.places[repo.scope] = repo
+        if self.config.fetch_review_threads and not self.config.token:
+            repo.reading.skip("review threads", NO_TOKEN)
         pulls = {name.lower(): numbers for name, numbers in self.config.pulls.items()}.get(found.name.lower())
         if pulls is None:
             repo.reading.whole[repo.scope] = self.config.floor
@@ -119,7 +124,8 @@ class Github:
         return retries(self.places, due)
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        return {"floor": self.config.floor}
+        reads = self.config.reads_threads
+        return {"floor": self.config.floor, "reads_threads": reads, "threads_at_once": THREADS_AT_ONCE}
 
     @property
     def default_place(self) -> str:
@@ -137,7 +143,7 @@ class Github:
         return (await look_up(reading, REPOSITORY, name, name.lower()))[0]
 
     async def fetch(self, place: Scope, target: Target) -> Fetched:
-        return await fetch(place, target)
+        return await fetch(place, target, reads_threads=self.config.reads_threads)
 
     async def _one_pull(self, repo: Scope, number: int) -> AsyncIterator[Batch]:
         surfaces = {

@@ -13,6 +13,7 @@ from sources.github.recheck import comments, ids_of, listed, marks, reviews
 from sources.github.surfaces.issues import issue_rows
 from sources.github.surfaces.pull_request_rows import pull_request_row
 from sources.github.surfaces.review_comments import review_comment_rows
+from sources.github.surfaces.review_threads import due_of, read_threads
 
 __all__ = ["HELD", "fetch"]
 
@@ -38,7 +39,7 @@ GROUP BY i.parent_key
 """
 
 
-async def fetch(repo: Scope, target: Target) -> Fetched:
+async def fetch(repo: Scope, target: Target, *, reads_threads: bool = False) -> Fetched:
     """As /issues tells it, and a pull request also as /pulls does. Both must be there before anything is landed."""
     paths = [f"issues/{target.number}"] + ([f"pulls/{target.number}"] if target.kind == "pr" else [])
     answers = await asyncio.gather(*(repo.get("issues", path) for path in paths))
@@ -58,6 +59,8 @@ async def fetch(repo: Scope, target: Target) -> Fetched:
     dependents = {"comments": _comments(repo, row)}
     if pull:
         dependents |= {"reviews": _reviews(repo, pull), "review_comments": _review_comments(repo, target.number)}
+    if pull and reads_threads:
+        dependents["review_threads"] = _threads(repo, target.number)
     batch = Batch("issues", repo.scope, shaped)
     return Fetched(target, str(row["parent_key"]), moment(row), repo.now, batch, dependents)
 
@@ -109,5 +112,15 @@ def _review_comments(repo: Scope, number: int) -> Dependent:
         ours, marked = set(held.get("review_comments") or ()), set(held.get("review_comments_marked") or ())  # type: ignore[call-overload]
         deletions = marks(repo, "review_comment", number, ours - there, marked & there)
         yield Batch("rechecks", repo.scope, {**shaped, "deletions": deletions})
+
+    return read
+
+
+def _threads(repo: Scope, number: int) -> Dependent:
+    async def read(held: Held) -> AsyncIterator[Batch]:
+        found, failures = await read_threads(repo, await due_of(repo, [number]))
+        for failure in failures.values():
+            raise failure
+        yield Batch("rechecks", repo.scope, {"review_threads": found})
 
     return read

@@ -252,6 +252,15 @@ class Repo(Shelves):
         self._say("review_comment", row, is_deleted=True)
         self._lost_child(row.number)
 
+    def resolve(self, comment_id: int, by: str) -> None:
+        """The whole thread of this comment. Nothing else moves: no `updated_at`, no list."""
+        row = self._review_comment(comment_id)
+        self._resolved[row.in_reply_to_id or row.id] = self.world.user(by)
+
+    def unresolve(self, comment_id: int) -> None:
+        row = self._review_comment(comment_id)
+        self._resolved.pop(row.in_reply_to_id or row.id, None)
+
     # What they share
 
     def _open(self, author: str, title: str, body: str, labels: tuple[str, ...], pull: Pull | None) -> int:

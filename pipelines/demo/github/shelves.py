@@ -1,11 +1,25 @@
 """One repository: who belongs to it, the shelves that its rows stand on, and how it notes down that a row changed."""
 
 import hashlib
+import re
 
 from pipelines.demo.github.around import Around
-from pipelines.demo.github.state import Comment, Issue, Milestone, Pull, Review, ReviewComment, Shelf, Version
+from pipelines.demo.github.state import (
+    Comment,
+    Issue,
+    Milestone,
+    Pull,
+    Review,
+    ReviewComment,
+    ReviewThread,
+    Shelf,
+    User,
+    Version,
+)
 
 __all__ = ["Shelves", "opener"]
+
+CLOSES = re.compile(r"\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):? (?:([\w.-]+/[\w.-]+))?#([0-9]+)\b", re.IGNORECASE)
 
 
 class Shelves:
@@ -29,6 +43,7 @@ class Shelves:
         self.deleted_numbers: set[int] = set()
         self._numbers: dict[int, Issue] = {}
         self._last_number = 0
+        self._resolved: dict[int, User] = {}  # threads, by their first comment → who did it
         self._drafts: dict[int, ReviewComment] = {}  # comments of pending reviews: no list shows them
 
     def archive(self) -> None:
@@ -46,6 +61,31 @@ class Shelves:
     def is_hidden(self, number: int) -> bool:
         issue = self._numbers.get(number)
         return bool(issue and issue.hidden_until and self.world.now < issue.hidden_until)
+
+    def threads(self, number: int, viewer: str = "") -> list[ReviewThread]:
+        """Of a pull request, oldest first; drafts are their author's."""
+        said = [*self.review_comments.of(number)]
+        said += [d for d in self._drafts.values() if d.number == number and d.author.login == viewer]
+        found: dict[int, list[ReviewComment]] = {}
+        for row in sorted(said, key=lambda row: row.id):
+            found.setdefault(row.in_reply_to_id or row.id, []).append(row)
+        return [
+            ReviewThread(
+                f"PRRT_{self.id}_{first}", number, [row.id for row in rows], first in self._resolved,
+                self._resolved.get(first), rows[0].line is None and rows[0].subject_type == "line",
+            )
+            for first, rows in sorted(found.items())
+        ]  # fmt: skip
+
+    def closes(self, number: int) -> list[tuple["Shelves", Issue]]:
+        """Issues that its description says it closes, also in other repositories."""
+        found = list[tuple[Shelves, Issue]]()
+        for name, told in CLOSES.findall(self._numbers[number].body or ""):
+            there = self.world.names.get(name.lower()) if name else self
+            issue = there and there.numbered(int(told))
+            if there and issue and not issue.pull:
+                found.append((there, issue))
+        return list(dict.fromkeys(found))
 
     def is_told(self, row: Issue | Comment | ReviewComment | Review) -> bool:
         """By lists, with all that hangs on it."""

@@ -104,6 +104,18 @@ class ReviewComment:
     revision: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class ReviewThread:
+    """A place in a diff and what was said there. Only GraphQL knows that there is such a thing."""
+
+    id: str
+    number: int
+    comments: list[int]  # those that are left, oldest first
+    is_resolved: bool
+    resolved_by: User | None
+    is_outdated: bool
+
+
 @dataclass(eq=False, slots=True)
 class Review:
     """Has no `updated_at`, and no `submitted_at` while it is PENDING."""
@@ -146,6 +158,8 @@ class Truth:
     issue_comments: dict[int, Fact] = field(default_factory=dict)
     review_comments: dict[int, Fact] = field(default_factory=dict)
     reviews: dict[int, Fact] = field(default_factory=dict)
+    review_threads: dict[str, Fact] = field(default_factory=dict)
+    closes: set[tuple[int, int, int, int]] = field(default_factory=set)  # pull request and issue: repository, number
 
 
 class Row(Protocol):

@@ -8,7 +8,7 @@ from pendulum import DateTime
 from pipelines.demo.github import fill as github_fill
 from pipelines.demo.github.around import Around
 from pipelines.demo.github.repo import Repo
-from pipelines.demo.github.state import Truth, issue_fact, row_fact
+from pipelines.demo.github.state import Truth, author_name, issue_fact, row_fact
 
 
 class GitHubWorld(Around):
@@ -60,6 +60,17 @@ class GitHubWorld(Around):
             truth.review_comments.update(
                 {row.id: row_fact(repo.id, row) for row in filter(told, repo.review_comments.rows.values())}
             )
+            for issue in (i for i in repo.issues.rows.values() if i.pull and told(i)):
+                for thread in repo.threads(issue.number):
+                    by = thread.resolved_by
+                    truth.review_threads[thread.id] = {
+                        "repo_id": repo.id, "number": issue.number, "first_comment_id": thread.comments[0],
+                        "is_resolved": thread.is_resolved, "is_outdated": thread.is_outdated,
+                        "resolved_by": by and author_name(by),
+                    }  # fmt: skip
+                truth.closes.update(
+                    (repo.id, issue.number, there.id, i.number) for there, i in repo.closes(issue.number)
+                )
             truth.reviews.update({row.id: row_fact(repo.id, row) for row in filter(told, repo.reviews.rows.values())})
         return truth
 

@@ -41,6 +41,7 @@ SELECT
     pinned.current_sha,                                   -- the newest commit that it was placed in
     pinned.is_outdated,                                   -- pushed to since, so that its line is another or gone
     resolution.is_resolved,
+    resolution.resolved_by,                               -- who resolved its thread
     coalesce(                                             -- a longer fence is for words with fences in them
         nullif(regexp_extract(chr(10) || said.body, '\n[ \t]*?````+suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*````', 1), ''),
         nullif(regexp_extract(chr(10) || said.body, '\n[ \t]*?```suggestion[^\n]*?\n((?:[^\n]*\n)*?)[ \t]*```', 1), '')
@@ -50,4 +51,4 @@ SELECT
     said.created_at
 FROM feedback.comments AS said
 INNER JOIN pinned ON pinned.event_key = said.event_key
-LEFT JOIN staging.gitlab_discussions AS resolution ON resolution.thread_id = said.thread_id
+LEFT JOIN staging.resolutions AS resolution ON resolution.thread_id = said.thread_id

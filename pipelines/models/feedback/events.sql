@@ -48,7 +48,7 @@ SELECT
     ordered.parent_key,
     parent_kind,
     parent_number,
-    thread_id,
+    ordered.thread_id,
     in_reply_to,
     author,
     author_role,
@@ -60,7 +60,7 @@ SELECT
     versions_after = 1 AS is_latest,
     is_deleted,
     versions_after = 1 AND is_parent_open AND NOT is_deleted AND NOT is_system AND NOT is_bot AND NOT is_own
-    AND is_author_asked
+    AND is_author_asked AND resolution.is_resolved IS NOT TRUE
     AND CASE life.state                                   -- as `earshot watch`, `unwatch` and `resume` have it
         WHEN 'watched' THEN coalesce(updated_at >= life.actionable_from, true)
         WHEN 'blocked' THEN has_command
@@ -74,4 +74,5 @@ SELECT
     updated_at,
     seen_at
 FROM ordered
+LEFT JOIN staging.resolutions AS resolution ON resolution.thread_id = ordered.thread_id
 LEFT JOIN ops.lifecycle AS life ON life.parent_key = ordered.parent_key

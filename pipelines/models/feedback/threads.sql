@@ -66,7 +66,11 @@ SELECT
     threads.last_author,                                  -- who said the last word, bots too
     threads.last_words,                                   -- what was said last
     coalesce(resolution.is_resolvable, threads.is_on_a_diff) AS is_resolvable, -- it can be settled by a click
-    resolution.is_resolved,                               -- null where the service does not tell (GitHub's REST API)
+    resolution.is_resolved,                               -- null where the service does not tell (GitHub without a token)
+    resolution.resolved_by,                               -- who did it; null: nobody, or an account that is gone
+    resolution.resolved_at,                               -- when, where the service tells (GitLab)
+    resolution.seen_resolved_at,                          -- when a run saw that it had been, where none tells when it was (GitHub)
+    resolution.is_outdated,                               -- what it was said on was pushed to since; null: on no diff, or not told
     threads.is_unlisted,                                  -- somebody in it asks not to be shown to the public
     threads.answered_by,                                  -- event_key of our own last answer in it
     threads.comment_count,                                -- utterances in it, without those that the service wrote
@@ -84,4 +88,4 @@ SELECT
     threads.url
 FROM threads
 LEFT JOIN asked ON asked.parent_key = threads.parent_key
-LEFT JOIN staging.gitlab_discussions AS resolution ON resolution.thread_id = threads.thread_id
+LEFT JOIN staging.resolutions AS resolution ON resolution.thread_id = threads.thread_id

@@ -4,6 +4,7 @@
 
 SELECT
     parent_key || ':' || discussion_id AS thread_id,
+    arg_max(resolved_by, resolved_at) AS resolved_by,
     max(resolved_at) AS resolved_at                       -- of its last note: only then was all of it resolved
 FROM gitlab.threads__discussions__notes
 GROUP BY parent_key, discussion_id

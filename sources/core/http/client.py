@@ -20,6 +20,7 @@ from pendulum import DateTime
 
 from sources.core.http.counts import RequestCounts
 from sources.core.http.given_up import Endpoints
+from sources.core.http.graphql import points_left, points_wait
 from sources.core.http.limits import Quota, limit_wait, quota, server_time
 from sources.core.http.pauses import MAX_LIMITS, Pauses
 from sources.core.http.response import (
@@ -40,12 +41,24 @@ log = logging.getLogger("earshot.http")
 
 Params = Mapping[str, str | int | list[str]]
 Answers = dict[object, Answer]  # by what was asked
+LimitWait = Callable[[int, Mapping[str, str], bytes], float | None]
 
 MAX_BYTES = 64 * 2**20  # 100 comments of 256 KiB, escaped, stay below
 BEGINNING = 16_384  # of an answer beyond that: enough to tell which record it is
 PACKED = "gzip"  # unpacked piece by piece, of 64 KiB at most 64 MiB: by others, or twice, it could be anything
 MAX_REDIRECTS = 5
 BACKOFF_MS = 500.0  # before the first retry; twice as much before the next
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """One request."""
+
+    url: httpx.URL
+    params: Params | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    body: object = None
 
 
 @dataclass
@@ -66,6 +79,8 @@ class Api:
     waits: dict[str, DateTime] = field(default_factory=dict)  # host → until when, by our clock; for a screen
     heard: Answers | None = None  # what was answered, for whoever asks the same again
     known: Answers = field(default_factory=dict)  # what somebody else has heard; each is good once
+    limit_wait: LimitWait = limit_wait  # how an answer is told from one
+    _graphql: "Api | None" = None  # the same host, under the limit that it has for that
     _endpoints: Endpoints = field(default_factory=Endpoints)
 
     def __post_init__(self) -> None:
@@ -78,20 +93,17 @@ class Api:
         asked = (str(url), repr(sorted((params or {}).items())), etag)
         if (answer := self.known.pop(asked, None)) is not None:
             return answer
-        retries = self.max_retries if self._endpoints.admits(url.path) else 0
-        for _ in range(MAX_LIMITS + 1):
-            try:
-                answer, is_limited = await self._patient(url, params, etag, tally, retries)
-            except Temporary as why:
-                self._endpoints.heard(url.path, why)
-                raise
-            if not is_limited:
-                self._endpoints.heard(url.path)
-                answer = accepted(answer)
-                if self.heard is not None:
-                    self.heard[asked] = answer
-                return answer
-        raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
+        answer = await self._read(_Sent(url, params, {"if-none-match": etag} if etag else {}), tally)
+        if self.heard is not None:
+            self.heard[asked] = answer
+        return answer
+
+    async def query(self, url: str, body: Mapping[str, object], tally: RequestCounts | None = None) -> Answer:
+        """GraphQL: a POST that only reads, repeated as any read is. Its limit is its own, and stops nobody else."""
+        apart = self._graphql = self._graphql or self._again(self.base, limit_wait=points_wait)
+        answer = await apart._read(_Sent(apart.own(url), method="POST", body=body), tally or RequestCounts())
+        apart.quota = points_left(answer.headers, answer.data)
+        return answer
 
     async def send(
         self, method: Literal["POST", "PUT"], path: str, body: Mapping[str, object], tally: RequestCounts | None = None
@@ -102,7 +114,7 @@ class Api:
         url, tally = self.own(path), tally or RequestCounts()
         for _ in range(MAX_LIMITS + 1):
             try:
-                answer, is_limited = await self._asked(url, None, {}, tally, method, body)
+                answer, is_limited = await self._asked(_Sent(url, method=method, body=body), tally)
             except Temporary as why:
                 if not why.reached:
                     raise Failure(why.code, str(why)) from None
@@ -122,6 +134,9 @@ class Api:
             before.ahead,
         )
         self.waits, self._endpoints, self._pauses = before.waits, before._endpoints, before._pauses.again()
+        if before._graphql is not None:
+            self._graphql = self._again(self.base, limit_wait=points_wait)
+            self._graphql.after(before._graphql)
 
     @property
     def now(self) -> DateTime:
@@ -146,20 +161,29 @@ class Api:
             url = httpx.URL(base.rstrip("/"))
         except httpx.InvalidURL:
             raise Failure("FETCH_ERROR", f"{base!r:.80} is not an address") from None
-        return Api(
-            self.client,
-            url,
-            self.timeout,
-            self.max_retries,
-            self.retry_backoff_ms,
-            self.sleep,
-            has_secrets=False,
-            waits=self.waits,
-        )
+        return self._again(url)
 
-    async def _patient(
-        self, url: httpx.URL, params: Params | None, etag: str | None, tally: RequestCounts, retries: int
-    ) -> tuple[Answer, bool]:
+    def _again(self, base: httpx.URL, limit_wait: LimitWait = limit_wait) -> "Api":
+        """With the same connections, and limits and pauses of its own."""
+        how = (self.timeout, self.max_retries, self.retry_backoff_ms, self.sleep)
+        return Api(self.client, base, *how, has_secrets=self.has_secrets, waits=self.waits, limit_wait=limit_wait)
+
+    async def _read(self, sent: "_Sent", tally: RequestCounts) -> Answer:
+        """As often as it takes, within bounds."""
+        path = sent.url.path
+        retries = self.max_retries if self._endpoints.admits(path) else 0
+        for _ in range(MAX_LIMITS + 1):
+            try:
+                answer, is_limited = await self._patient(sent, tally, retries)
+            except Temporary as why:
+                self._endpoints.heard(path, why)
+                raise
+            if not is_limited:
+                self._endpoints.heard(path)
+                return accepted(answer)
+        raise self._pauses.block(f"{self.base.host} keeps limiting requests; later runs go on from here")
+
+    async def _patient(self, sent: "_Sent", tally: RequestCounts, retries: int) -> tuple[Answer, bool]:
         """One request with retries for what may pass: connections, time-outs, 5xx, bodies that are not JSON."""
         first = self.retry_backoff_ms / 1000
         async for attempt in stamina.retry_context(
@@ -172,46 +196,33 @@ class Api:
         ):
             with attempt:
                 tally.retries += attempt.num > 1
-                return await self._asked(url, params, {"if-none-match": etag} if etag else {}, tally)
+                return await self._asked(sent, tally)
         raise AssertionError("a retry loop ends by return or raise")
 
-    async def _asked(
-        self,
-        url: httpx.URL,
-        params: Params | None,
-        headers: Mapping[str, str],
-        tally: RequestCounts,
-        method: str = "GET",
-        body: object = None,
-    ) -> tuple[Answer, bool]:
+    async def _asked(self, sent: "_Sent", tally: RequestCounts) -> tuple[Answer, bool]:
         """One request when its turn has come, and whether a limit turned it away."""
         async with self._pauses.turn(tally, self.sleep) as turn:
             try:
-                answer = await self._send(url, params, headers, tally, method, body)
+                answer = await self._send(sent, tally)
             except Temporary as why:
                 if why.wait is None:
                     self._pauses.answered(turn, None, self.now)
                 else:
                     self._pauses.pause(why.wait, self.now)
                 raise
-            wait = limit_wait(answer.status, answer.headers, answer.body)
+            wait = self.limit_wait(answer.status, answer.headers, answer.body)
             self._pauses.answered(turn, wait, self.now)
             return answer, wait is not None
 
-    async def _send(
-        self,
-        url: httpx.URL,
-        params: Params | None,
-        headers: Mapping[str, str],
-        tally: RequestCounts,
-        method: str,
-        body: object,
-    ) -> Answer:
+    async def _send(self, sent: "_Sent", tally: RequestCounts) -> Answer:
+        url, params = sent.url, sent.params
         for _ in range(MAX_REDIRECTS + 1):
             tally.requests += 1
             try:
                 async with asyncio.timeout(self.timeout):
-                    async with self.client.stream(method, url, params=params, headers=headers, json=body) as response:
+                    async with self.client.stream(
+                        sent.method, url, params=params, headers=sent.headers, json=sent.body
+                    ) as response:
                         answered = await _bounded(response, tally)
             except (TimeoutError, httpx.TimeoutException):
                 raise Temporary("TIMEOUT", f"{self.base.host} did not answer within {self.timeout:g} s") from None
@@ -228,9 +239,11 @@ class Api:
             self.quota = self.quota if seen.remaining is None else seen
             if not response.has_redirect_location:
                 return decoded(response, answered)
-            if method != "GET" and response.status_code not in (307, 308):  # others would make a GET of it
+            if sent.method != "GET" and response.status_code not in (307, 308):  # others would make a GET of it
                 raise Failure(
-                    "FETCH_ERROR", f"{self.base.host} does not take {method} {url.path}", status=response.status_code
+                    "FETCH_ERROR",
+                    f"{self.base.host} does not take {sent.method} {url.path}",
+                    status=response.status_code,
                 )
             url, params = self._redirected(response), None
         raise Failure("FETCH_ERROR", f"{self.base.host} redirects in circles")

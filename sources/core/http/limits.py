@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 import pendulum
 from pendulum import DateTime
 
-__all__ = ["Quota", "limit_wait", "quota", "retry_after", "rows_left", "server_time"]
+__all__ = ["MOST_WAIT", "UNTOLD_WAIT", "Quota", "limit_wait", "quota", "retry_after", "rows_left", "server_time"]
 
 MOST = 1e11
 MOST_WAIT = 1e8  # three years: beyond that a header means nothing

@@ -29,7 +29,7 @@ from sources.github.surfaces.parts import LATEST, latest_row
 from sources.github.surfaces.pull_request_rows import PULL_REQUESTS, pull_request_row, pull_version
 from sources.github.surfaces.reviews import REVIEWS, Read, owed, read_reviews
 
-__all__ = ["SETTLE", "SURFACE", "owed_reviews", "pull_batches", "pull_request"]
+__all__ = ["SETTLE", "SURFACE", "changed_pulls", "owed_reviews", "pull_batches", "pull_request"]
 
 log = logging.getLogger("earshot.github")
 
@@ -73,20 +73,27 @@ def load(saved: object, now: DateTime) -> Watermark:
 
 
 async def pull_requests(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:
-    overlap, floor = config.overlap, config.floor
-    mark, read = load(repo.reading.raw_cursor("pull_requests", repo.scope), repo.now), set[object]()
-    if mark.newest is None:
-        async for reached, found in _first_walk(repo, mark, overlap, floor):
-            for batch in await pull_batches(repo, found, "pull_requests", repo.scope, reached.json()):
-                yield batch
-            mark = reached
-    async for caught_up, found in _catch_up(repo, mark, overlap):
+    read = set[object]()
+    async for reached, found in changed_pulls(repo, "pull_requests", config):
         read |= {pull.get("number") for pull in found}
-        cursor = caught_up.json() if caught_up else None
+        cursor = reached.json() if reached else None
         for batch in await pull_batches(repo, found, "pull_requests", repo.scope, cursor):
             yield batch
     async for batch in owed_reviews(repo, read):
         yield batch
+
+
+async def changed_pulls(
+    repo: Scope, surface: str, config: GithubConfig
+) -> AsyncIterator[tuple[Watermark | None, list[Json]]]:
+    """What is new in the list since this surface's watermark, and the watermark that is right once it has landed."""
+    mark = load(repo.reading.raw_cursor(surface, repo.scope), repo.now)
+    if mark.newest is None:
+        async for reached, found in _first_walk(repo, mark, config.overlap, config.floor):
+            yield reached, found
+            mark = reached
+    async for caught_up, found in _catch_up(repo, mark, config.overlap):
+        yield caught_up, found
 
 
 async def _first_walk(

@@ -64,6 +64,7 @@ class Access:
     tokens: dict[str, str] = field(default_factory=lambda: {"demo-token": "earshot"})  # token → login
     readers: set[str] = field(default_factory=set)  # tokens that may not write
     quota: int = 5000
+    points: int = 5000  # GraphQL's own
     anonymous_quota: int = 60
     exhausted_status: int = 403  # GitHub documents 403 and 429
     secondary: Secondary | None = None
@@ -92,6 +93,10 @@ class Access:
         message, docs = f"API rate limit exceeded for {whom}.", "rest/using-the-rest-api/rate-limits-for-the-rest-api"
         return refusal(self.exhausted_status, message, docs)
 
+    def points_of(self, visitor: Visitor) -> Visitor:
+        """Who spends them: the same, from another purse."""
+        return Visitor(visitor.login, f"{visitor.key} graphql", visitor.may_write)
+
     def window(self, visitor: Visitor, second: int) -> Window:
         """The hour that began with its first request."""
         window = self.windows.get(visitor.key)
@@ -100,13 +105,14 @@ class Access:
         return window
 
     def budget(self, visitor: Visitor, second: int) -> dict[str, int]:
-        window, quota = self.window(visitor, second), self._quota(visitor)
+        is_graphql = visitor.key.endswith(" graphql")
+        window, quota = self.window(visitor, second), self.points if is_graphql else self._quota(visitor)
         used = min(window.used, quota)
         return {"limit": quota, "remaining": quota - used, "reset": window.resets_at, "used": used}
 
     def headers(self, visitor: Visitor, second: int) -> dict[str, str]:
         budget = {f"x-ratelimit-{name}": str(value) for name, value in self.budget(visitor, second).items()}
-        return budget | {"x-ratelimit-resource": "core"}
+        return budget | {"x-ratelimit-resource": "graphql" if visitor.key.endswith(" graphql") else "core"}
 
     def _quota(self, visitor: Visitor) -> int:
         return self.quota if visitor.login else self.anonymous_quota

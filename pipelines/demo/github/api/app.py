@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import orjson
+import pendulum
 
-from pipelines.demo.github.api import rows
+from pipelines.demo.github.api import graphql, rows
 from pipelines.demo.github.api.access import Access, Refused, Visitor, not_found, refusal
 from pipelines.demo.github.api.ask import Ask, Shape, moved
 from pipelines.demo.github.api.lists import (
@@ -22,6 +23,7 @@ from pipelines.demo.github.api.lists import (
     updated_since,
 )
 from pipelines.demo.github.api.rows import Place
+from pipelines.demo.github.api.threads import Viewer
 from pipelines.demo.github.api.writes import post_comment, post_reply
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.state import Issue, Row
@@ -51,9 +53,30 @@ class GitHubApp(App):
             visitor = access.visitor(request)
         except Refused as refused:
             return refused.response
+        if request.method == "POST" and request.path in ("/graphql", "/api/graphql"):
+            return self._queried(request, visitor, second)
         response = self._admitted(request, visitor, second)
         response.headers |= access.headers(visitor, second)
         return response
+
+    def _queried(self, request: Request, visitor: Visitor, second: int) -> Response:
+        access = self.access
+        if visitor.login is None:
+            return refusal(401, "This endpoint requires you to be authenticated.", "graphql/guides")
+        if access.secondary and access.secondary.times > 0 and (limited := access.limited(visitor, second)):
+            return limited
+        purse = access.points_of(visitor)
+        told, window = access.budget(purse, second), access.window(purse, second)
+        if window.used >= access.points:
+            message = f"API rate limit exceeded for user ID {visitor.login}."
+            body: dict[str, object] = {"errors": [{"type": "RATE_LIMITED", "message": message}]}
+        else:
+            resets_at = pendulum.from_timestamp(told["reset"]).to_iso8601_string()
+            asked, viewer = request.json(), Viewer(self.world, visitor.login)
+            budget = {**told, "resetAt": resets_at}
+            body, cost = graphql.answer(asked["query"], asked.get("variables") or {}, viewer, budget)
+            window.used += cost
+        return Response(200, body, access.headers(purse, second))
 
     def _admitted(self, request: Request, visitor: Visitor, second: int) -> Response:
         if request.path == "/rate_limit":  # costs nothing

@@ -2,7 +2,7 @@
 
 from pipelines.demo.story.cast import CI, LANTERN
 from pipelines.demo.story.clock import STORY_END
-from pipelines.demo.story.github.script import Thread, edit, issue, push, reply, review, say
+from pipelines.demo.story.github.script import Thread, edit, issue, push, reply, resolve, review, say
 
 __all__ = ["LAST_DAY", "NEWS"]
 
@@ -53,7 +53,8 @@ NEWS = [
         reply("4s", "odile", "default", """
             0.5. I have tried 0.2, 0.5, 1 and 2 for a day each. Over 0.5 the origin notices, under it the visitors do.
             """),
-        push("9s", "lantern.example.toml"),
+        resolve("2s", "haruki", "default"),
+        push("7s", "lantern.example.toml"),
         review("21s", "tomasz-w", "APPROVED", """
             With a TTL of 1 s nothing bad happens, that was my last doubt. For 1.1.
             """),

@@ -21,7 +21,7 @@ from pipelines.demo.story.clock import Beat, Names, on_day
 __all__ = [
     "Hunk", "Line", "Thread", "archive", "ask", "assign", "close", "delete", "delete_note", "delete_opener", "dismiss", "edit", "edit_note",
     "edit_opener", "edit_review", "issue", "label", "leave", "lock", "merge", "milestone", "note", "prose", "pull", "push", "reopen",
-    "reply", "review", "say",
+    "reply", "resolve", "review", "say", "unresolve",
 ]  # fmt: skip
 
 
@@ -172,6 +172,15 @@ def reply(when: str, who: str, to: str, text: str, name: str = "") -> Line:
         return made, path, place
 
     return Line(when, act, name)
+
+
+def resolve(when: str, who: str, what: str) -> Line:
+    """The thread that a remark belongs to. Nothing on the pull request shows that it happened."""
+    return Line(when, lambda s: s.repo.resolve(s.made(what)[0], who))
+
+
+def unresolve(when: str, what: str) -> Line:
+    return Line(when, lambda s: s.repo.unresolve(s.made(what)[0]))
 
 
 # Second thoughts

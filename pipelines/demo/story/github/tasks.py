@@ -1,10 +1,22 @@
-"""Who does what by when on GitHub: assigned, planned for a release, asked for a review; locked; given up.
+"""Who does what by when on GitHub: assigned, planned for a release, asked for a review; resolved; locked; given up.
 
 Each goes on with a thread that others open, between two of its own lines.
 """
 
 from pipelines.demo.story.cast import BENCH
-from pipelines.demo.story.github.script import Thread, archive, ask, assign, close, issue, lock, milestone, say
+from pipelines.demo.story.github.script import (
+    Thread,
+    archive,
+    ask,
+    assign,
+    close,
+    issue,
+    lock,
+    milestone,
+    resolve,
+    say,
+    unresolve,
+)
 
 __all__ = ["THREADS"]
 
@@ -23,6 +35,13 @@ THREADS = [
         milestone("1m", "1.1"),
         ask("1m", "tomasz-w", "sanvi", teams=("cache-core", "edge-operators")),
     ),
+    Thread("early", "10-14 09:00", resolve("", "haruki", "seconds"), resolve("1m", "haruki", "zero")),
+    Thread("early", "10-22 10:30", unresolve("", "zero")),
+    Thread(
+        "single-flight", "08-11 16:00",
+        *(resolve("1m", "tomasz-w", each) for each in ("context", "panic", "removed", "sleep")),
+    ),
+    Thread("token-files", "09-30 10:00", resolve("", "sanvi", "race"), resolve("1m", "tomasz-w", "retry")),
     Thread(
         "bench", "08-18 19:30",
         issue(BENCH, "haruki", "Does this still measure anything?", """
