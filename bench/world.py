@@ -20,6 +20,7 @@ class Asked:
     requests: int
     not_modified: int
     at_once: int
+    queries: int = 0  # of the requests, those to GraphQL
 
 
 class World:
@@ -53,7 +54,7 @@ class World:
 
     def asked(self) -> Asked:
         told = self._tell("GET", "/_world/log")
-        return Asked(told["requests"], told["statuses"].get("304", 0), told["max_in_flight"])
+        return Asked(told["requests"], told["statuses"].get("304", 0), told["max_in_flight"], told["queries"])
 
     def touch(self, changes: int) -> None:
         self._tell("POST", f"/_world/touch?changes={changes}")

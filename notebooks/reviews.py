@@ -20,7 +20,7 @@ def _():
 @app.cell
 def _(charts, news):
     news()  # after every publish, from here on
-    bounds = charts.bounds("staging.gitlab_resolutions")
+    bounds = charts.bounds("staging.resolutions")
     charts.begin(bounds)
     return (bounds,)
 
@@ -40,7 +40,8 @@ def _(bounds, chosen, charts, mo):
 def _(bots, bounds, charts, scope, span):
     _since = charts.period(bounds, span.value).since
     filters = {"since": _since, "scope": scope.value, "until": bounds.until, "bots": bots.value}
-    # GitHub does not tell when a thread was resolved; on either forge nothing is open on what was merged or closed
+    # GitHub does not tell when a thread was resolved: it was when we saw it, at the latest; what was resolved before we
+    # looked has no time. On either forge nothing is open on what was merged or closed
     REVIEWS = """
     WITH hidden AS (SELECT DISTINCT author FROM feedback.comments WHERE is_bot AND author IS NOT NULL AND NOT $bots),
     notes AS (
@@ -56,20 +57,22 @@ def _(bots, bounds, charts, scope, span):
         GROUP BY thread.thread_id
     ),
     threads AS (
-        SELECT thread.*, parent.title, answered_at, least(resolved_at, parent.merged_at, parent.closed_at) AS settled_at
+        SELECT thread.*, parent.title, answered_at, parent.state = 'open' AS is_parent_open,
+            least(coalesce(resolved_at, seen_resolved_at), parent.merged_at, parent.closed_at) AS settled_at
         FROM feedback.threads AS thread
         LEFT JOIN answers ON answers.thread_id = thread.thread_id
-        LEFT JOIN staging.gitlab_resolutions AS resolution ON resolution.thread_id = thread.thread_id
         LEFT JOIN feedback.parents AS parent ON parent.parent_key = thread.parent_key
         WHERE thread.is_resolvable AND thread.opened_at >= $since AND ($scope IS NULL OR thread.scope_name = $scope)
             AND coalesce(opener, '') NOT IN (SELECT author FROM hidden)
     )
     """
-    WAS_OPEN = "settled_at IS NULL OR settled_at >= opened_at"  # not said on what was closed already
+    WAS_OPEN = (  # not said on what was closed already, nor settled nobody knows when
+        "coalesce(settled_at >= opened_at, NOT coalesce(is_resolved, false))"
+    )
     numbers = charts.ask(f"""{REVIEWS}
     SELECT
         count(*) AS "review threads", (SELECT count(*) FROM notes) AS "notes on diffs",
-        count(waiting_on) AS "still open",
+        count(*) FILTER (is_parent_open AND is_resolved IS NOT TRUE) AS "still open",
         quantile_disc(coalesce(epoch(answered_at) - epoch(opened_at), 'infinity'), 0.5) AS answered,
         quantile_disc(coalesce(epoch(settled_at) - epoch(opened_at), 'infinity'), 0.5) FILTER ({WAS_OPEN}) AS settled
     FROM threads
@@ -113,7 +116,7 @@ def _(REVIEWS, WAS_OPEN, filters, charts, mo, numbers):
 
     answered, settled = lengths("answered_at"), lengths("settled_at", WAS_OPEN)
     first = charts.spread(answered, "Until the first answer", "share of each forge's review threads")
-    words = "resolved (GitLab tells when), or the change merged or closed"
+    words = "resolved (as GitLab tells, or when a run saw it), or the change merged or closed"
     charts.beside(first, charts.spread(settled, "Until it was settled", words))
     return answered, settled
 

@@ -24,6 +24,7 @@ from sources.core.targets import Target
 from sources.core.values import json_text
 from sources.github.recheck import retries
 from sources.github.source import Github, GithubConfig
+from sources.github.surfaces.review_threads import Due, read_threads
 from tests.memory import Memory
 
 LIVE = "https://api.github.com"
@@ -50,7 +51,7 @@ def api_url() -> Iterator[str]:
     repo.set_milestone(issue, "1.0")
     repo.request_review(pull, "maya", teams=("cache-core",))
     repo.comment(1, "maya", "It does not.")
-    repo.review_comment(pull, "tomasz-w", "cache.go", "Why here?", 12, start_line=10)
+    repo.resolve(repo.review_comment(pull, "tomasz-w", "cache.go", "Why here?", 12, start_line=10), "maya")
     repo.review(pull, "tomasz-w", "APPROVED", "Fine otherwise.")
     world.advance(seconds=600)
     with serving(GitHubApp(world, public_url=LIVE)) as url:
@@ -224,6 +225,29 @@ def test_what_could_not_be_read_is_asked_for_by_itself(api_url: str, vcr: Any) -
     )
     assert paths(sent) == [REPOSITORY, *(f"{REPOSITORY}/{path}" for path in own)]
     assert reading.problems == [] and all(memory.rows(table) for table in records)
+
+
+@pytest.mark.vcr
+@pytest.mark.skipif(RECORDING == "live", reason="it names numbers of the demo world")
+def test_the_threads_of_a_pull_request(api_url: str, vcr: Any) -> None:
+    """One query, with the token, to GraphQL; what it may cost and whether it is this repository are asked with it."""
+
+    async def asked(source: Github, reading: Reading, take: Take) -> None:
+        place = await source.place(reading, REPOSITORY, None)
+        rows, failures = await read_threads(place, [Due(2, pendulum.datetime(2026, 3, 1, 12)), Due(99, place.now)])
+        assert failures.keys() == {99} and failures[99].code == "NOT_FOUND"
+        await take(Batch("rechecks", place.scope, {"review_threads": rows}))
+
+    memory = Memory()
+    _, sent = read(api_url, memory, asked)
+    query = sent[-1]
+    assert (query.method, query.url.path, query.headers["content-type"]) == ("POST", "/graphql", "application/json")
+    assert b"rateLimit { cost remaining resetAt }" in query.content and b"databaseId pr2: pullRequest" in query.content
+    assert query.headers["authorization"].startswith("Bearer ")
+    (held,) = memory.rows("review_threads")
+    (thread,) = held["threads"]
+    assert (thread["is_resolved"], thread["resolved_by"], thread["first_comment_id"]) == (True, "maya", 1001)
+    assert [each["issue_key"] for each in held["closes"]] == [f"github:{held['scope']}:1"]
 
 
 @pytest.mark.vcr

@@ -325,3 +325,59 @@ def test_a_token_that_may_only_read(app: GitHubApp, repo: Repo) -> None:
 def test_whose_token_it_is(app: GitHubApp) -> None:
     assert get(app, "/user").json()["login"] == "earshot"
     assert get(app, "/user", {}).status_code == 401
+
+
+# GraphQL
+
+
+QUERY = "query($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { databaseId %s } }"
+THREADS = (
+    "pullRequest(number: %d) { reviewThreads(first: %s) { nodes { id comments(first: %s) { nodes { databaseId } } } } }"
+)
+NAMED = {"owner": "Lantern", "name": "lantern"}
+
+
+def query(app: GitHubApp, inner: str, headers: dict[str, str] | None = None) -> httpx.Response:
+    return ask(app, "POST", "/graphql", headers, json={"query": QUERY % inner, "variables": NAMED})
+
+
+@pytest.mark.parametrize(("inner", "kind", "message"), [
+    ("pullRequest(number: 1) { isResolved }", None, "Field 'isResolved' doesn't exist on type 'PullRequest'"),
+    ("pullRequest(number: 1) { reviewThreads { nodes { id } } }", "MISSING_PAGINATION_BOUNDARIES", "`first` or `last`"),
+    (THREADS % (1, "101", "1"), "EXCESSIVE_PAGINATION", "exceeds the `first` limit of 100 records"),
+    (" ".join(f"p{n}: {THREADS % (n, '100', '100')}" for n in range(50)), "MAX_NODE_LIMIT_EXCEEDED", "505,000 possible"),
+    ("pullRequest(number: 1)", None, "must have selections"),
+])  # fmt: skip
+def test_graphql_refuses_with_200_and_answers_nothing(
+    app: GitHubApp, repo: Repo, inner: str, kind: str | None, message: str
+) -> None:
+    repo.open_pull("maya", "One", "")
+    told = query(app, inner)
+    (error,) = told.json()["errors"]
+    assert told.status_code == 200 and "data" not in told.json() and error.get("type") == kind
+    assert message in error["message"]
+
+
+def test_graphql_wants_a_token_and_spends_points_of_its_own(app: GitHubApp, repo: Repo) -> None:
+    """401 without one; a hundred threads are a point, and what REST has left stays as it is."""
+    pull = repo.open_pull("maya", "One", "")
+    assert query(app, THREADS % (pull, "100", "1"), {}).status_code == 401
+    told = query(app, THREADS % (pull, "100", "1"))
+    assert (told.headers["x-ratelimit-resource"], told.headers["x-ratelimit-used"]) == ("graphql", "1")
+    assert get(app, BASE).headers["x-ratelimit-used"] == "1"
+    app.access.points = 1
+    spent = query(app, THREADS % (pull, "100", "1"))
+    assert spent.status_code == 200 and [e["type"] for e in spent.json()["errors"]] == ["RATE_LIMITED"]
+    assert get(app, BASE).status_code == 200
+
+
+def test_graphql_answers_what_is_there_and_names_what_is_not(app: GitHubApp, repo: Repo) -> None:
+    """Data and errors together; an id beyond 32 bits is told as text alone."""
+    pull = repo.open_pull("maya", "One", "")
+    first = repo.review_comment(pull, "odile", "a.go", "Why?", 3)
+    told = query(app, f"here: {THREADS % (pull, '1', '1')} gone: {THREADS % (77, '1', '1')}").json()
+    (thread,) = told["data"]["repository"]["here"]["reviewThreads"]["nodes"]
+    assert thread["comments"]["nodes"] == [{"databaseId": first}]
+    assert told["data"]["repository"]["gone"] is None
+    (error,) = told["errors"]
+    assert (error["type"], error["path"]) == ("NOT_FOUND", ["repository", "gone"])

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.models import build
 from tests.test_models import NOW, TABLES, child, comment, empty, issue, put
-from tests.test_reader_models import parents
+from tests.test_reader_models import gitlab, merge_request, parents
 
 __all__ = ["empty"]  # the fixture
 
@@ -77,3 +77,49 @@ def test_what_cannot_be_read_is_open_as_far_as_anybody_knows(empty: Connection) 
     comment(empty, 10, 3, "on an issue that is in quarantine")
     build.build(empty, TABLES, anew=False)
     assert parents(empty, "number, state, requested_teams") == [(3, "open", [])]
+
+
+def test_what_is_said_of_a_thread_is_said_of_all_that_is_in_it(empty: Connection) -> None:
+    """By whichever comment of it is the first that is left. A resolved one is nobody's turn; one that nobody tells of,
+    without a token, is neither; and a change of it alone makes its events anew.
+    """
+    issue(empty, 1, is_pull_request=True)
+    pull(empty, 1)
+    for id_, thread in ((11, 11), (12, 11), (22, 21), (31, 31)):  # 21 was deleted
+        put(empty, "review_comments", id=id_, version="v", event_key=f"k{id_}", scope="7", repo="a/b", number=1,
+            parent_key="github:7:1", body="B", author="odile", author_type="User", path="a.py", thread_id=thread,
+            created_at=NOW, updated_at=NOW, seen_at=NOW)  # fmt: skip
+    for first, is_resolved, by in ((11, True, "maya"), (22, False, None), (None, True, None), (99, True, None)):
+        child(empty, 1, "review_threads__threads", id=f"T{first}", first_comment_id=first, is_resolved=is_resolved,
+              resolved_by=by, is_outdated=first == 22, seen_resolved_at=NOW if by else None)  # fmt: skip
+    build.build(empty, TABLES, anew=False)
+    told = "SELECT is_resolved, resolved_by, is_outdated, seen_resolved_at IS NOT NULL, waiting_on IS NULL, resolved_at"
+    assert empty.execute(f"{told} FROM feedback.threads WHERE is_resolvable ORDER BY thread_id").fetchall() == [
+        (True, "maya", False, True, True, None), (False, None, True, False, False, None),
+        (None, None, None, False, False, None),
+    ]  # fmt: skip
+    acts = "SELECT id, is_actionable FROM feedback.events WHERE kind = 'review_comment' ORDER BY 1"
+    assert empty.execute(acts).fetchall() == [("11", False), ("12", False), ("22", True), ("31", True)]
+    empty.execute("UPDATE github.review_threads__threads SET is_resolved = NOT is_resolved WHERE first_comment_id < 30")
+    put(empty, "review_threads", load="2", parent_key="github:7:1", scope="7", number=1)
+    build.build(empty, TABLES, anew=False)
+    assert empty.execute(acts).fetchall() == [("11", True), ("12", True), ("22", False), ("31", True)]
+
+
+def test_which_change_closes_which_issue_is_one_table_for_both_forges(empty: Connection) -> None:
+    """An issue in another tracker has no key; a change that is not held closes nothing."""
+    issue(empty, 1, is_pull_request=True)
+    pull(empty, 1)
+    merge_request(empty, 5)
+    child(empty, 1, "review_threads__closes", issue_key="github:8:2", issue_number=2, issue_repo="a/c", title="Two")
+    child(empty, 9, "review_threads__closes", issue_key="github:8:3", issue_number=3, issue_repo="a/c", title="Three")
+    for key, number in (("gitlab:9:#4", 4), (None, None)):
+        gitlab(
+            empty, "closes_issues__issues", parent_key="gitlab:9:!5", issue_key=key, issue_number=number, title="Four"
+        )
+    build.build(empty, TABLES, anew=False)
+    told = "SELECT source, parent_kind, parent_number, issue_key, issue_scope_name, issue_number, issue_title"
+    assert empty.execute(f"{told} FROM feedback.closes ORDER BY source").fetchall() == [
+        ("github", "pull_request", 1, "github:8:2", "a/c", 2, "Two"),
+        ("gitlab", "merge_request", 5, "gitlab:9:#4", None, 4, "Four"),
+    ]

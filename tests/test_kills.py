@@ -44,6 +44,7 @@ STAGES = [  # in the order of a run
     ("loaded, not said so", "dlt.load.load:Load.complete_package", "before", 1),
     ("loaded", f"{PIPELINE}.load", "after", 1),
     ("before settling", "pipelines.sync.source.reader:suspects", "before", 1),
+    ("threads", "sources.github.surfaces.review_threads:Due.row", "before", 2),
     ("ledger of reading", "pipelines.state.ledger:Ledger.record_requests", "before", 1),
     ("models", "pipelines.models.build:build", "before", 1),
     ("between models", "pipelines.models.build:_build_one", "before", 7),

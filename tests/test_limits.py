@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from sources.core.http.client import Failure, connect
+from sources.core.http.graphql import points_left, points_wait
 from sources.core.http.limits import limit_wait, quota
 
 NOW = {"date": "Sun, 01 Mar 2026 12:00:00 GMT"}
@@ -37,6 +38,41 @@ def test_what_is_a_limit_and_how_long_it_lasts(
 ) -> None:
     """By the server's clock. A 403 for lack of rights and a 422 for depth are no limits: waiting would not help."""
     assert limit_wait(status, {**NOW, **headers}, body) == wait
+
+
+SPENT = b'{"errors": [{"type": "RATE_LIMITED", "message": "API rate limit exceeded for user ID 1."}]}'
+
+
+@pytest.mark.parametrize(("headers", "body", "wait"), [
+    ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": RESET}, SPENT, 31.0),
+    ({"x-ratelimit-remaining": "900", "x-ratelimit-reset": RESET}, SPENT.replace(b"LIMITED", b"LIMIT"), 31.0),
+    ({"retry-after": "7", "x-ratelimit-reset": RESET}, SPENT, 7.0),
+    ({}, SPENT, 60.0),
+    ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": RESET}, b'{"data": {}}', None),  # the last that was admitted
+    ({}, b'{"data": {"title": "RATE_LIMITED"}}', None),
+    ({}, b'{"errors": [{"type": "NOT_FOUND", "message": "RATE_LIMITED"}]}', None),
+    ({}, b'{"errors": "RATE_LIMITED"}', None),
+    ({}, b'[RATE_LIMITED', None),
+])  # fmt: skip
+def test_a_graphql_limit_comes_with_200(headers: dict[str, str], body: bytes, wait: float | None) -> None:
+    """It is told by the error's type alone; what is left need not be 0, and 0 left refuses nothing by itself."""
+    assert points_wait(200, {**NOW, **headers}, body) == wait
+
+
+def test_a_graphql_query_refused_as_all_others_is_a_limit_too() -> None:
+    assert points_wait(403, {**NOW, "retry-after": "7"}, b"") == 7.0
+
+
+@pytest.mark.parametrize(("told", "left"), [
+    ({"remaining": 4975, "resetAt": "2026-03-01T13:00:00Z"}, (4975, "2026-03-01T13:00:00Z")),
+    ({"remaining": 4975, "resetAt": "soon"}, (4975, "2026-03-01T12:00:30Z")),
+    (None, (12, "2026-03-01T12:00:30Z")),
+])  # fmt: skip
+def test_what_is_left_is_what_the_answer_says(told: object, left: tuple[int, str]) -> None:
+    found = points_left(
+        {**NOW, "x-ratelimit-remaining": "12", "x-ratelimit-reset": RESET}, {"data": {"rateLimit": told}}
+    )
+    assert found.reset_at and (found.remaining, found.reset_at.to_iso8601_string()) == left
 
 
 def test_the_quota_is_read_in_either_dialect() -> None:

@@ -218,7 +218,19 @@ def test_counts_are_the_worlds_own(demo: Reader, worlds: dict[str, Any]) -> None
         fact for fact in truth.discussions.values()
         if fact["parent"][0] == "merge_request" and not all(truth.notes[id_]["is_system"] for id_ in fact["notes"])
     ]  # fmt: skip
-    assert demo.ask("count", "discussions", "--type=mr").lines == [f"MR Discussions: {len(said)}"]
+    can_be = [[n for id_ in f["notes"] if (n := truth.notes[id_])["is_resolvable"]] for f in said]
+    resolved = [all(note["is_resolved"] for note in notes) for notes in can_be if notes]
+    assert demo.ask("count", "discussions", "--type=mr").lines == [
+        f"MR Discussions: {len(said)}",
+        f"resolved: {sum(resolved)}",
+        f"unresolved: {len(resolved) - sum(resolved)}",
+    ]
+    threads = worlds["github"].truth().review_threads.values()
+    resolved = [fact["is_resolved"] for fact in threads]
+    assert demo.ask("count", "discussions", "--type=pr").lines[1:] == [
+        f"resolved: {sum(resolved)}",
+        f"unresolved: {len(resolved) - sum(resolved)}",
+    ]
     assert system and pinned and said
 
 

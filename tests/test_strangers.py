@@ -366,6 +366,38 @@ def test_a_thread_that_fails_is_owed(tmp_path: Path) -> None:
         stranger.judge()
 
 
+def test_review_threads_by_themselves_and_who_is_owed(tmp_path: Path) -> None:
+    """Along the list of pull requests, with a cursor of its own; who could not be told is asked for again by itself."""
+    world = GitHubWorld(NOW)
+    repo = world.add_repo("lantern/lantern")
+    for number in range(3):
+        pull = repo.open_pull("benji", f"Change {number}", "")
+        repo.review_comment(pull, "maya", "cache.go", "Why here?", 12)
+    world.advance(seconds=600)
+    app = GitHubApp(world)
+    given = {"repos": ["lantern/lantern"], "token": "demo-token"}
+    with serving(app) as url:
+        stranger = Stranger("github", tmp_path, world, app, github, url, given)
+
+        def read() -> tuple[int, int, set[tuple[int, bool]]]:
+            packages = stranger.run(stranger.declared().with_resources("review_threads"))
+            asked = sum(call.path == "/graphql" for call in app.log)
+            held = stranger.sql("SELECT r.number, t.is_resolved FROM github.review_threads AS r"
+                                " JOIN github.review_threads__threads AS t USING (parent_key)")  # fmt: skip
+            return packages, asked, set(held)
+
+        first = {(1, False), (2, False), (3, False)}
+        assert read() == (1, 1, first) and read() == (0, 0, first)
+        for number in (1, 2):
+            repo.resolve(repo.threads(number)[0].comments[0], "maya")
+            repo.comment(number, "kofi", "Done.")
+        repo.hide(2, 700)
+        world.advance(seconds=600)
+        assert read() == (1, 1, {(1, True), (2, False), (3, False)})
+        world.advance(seconds=600)
+        assert read() == (1, 1, {(1, True), (2, True), (3, False)}) and read()[:2] == (0, 0)
+
+
 def test_three_at_once(tmp_path: Path) -> None:
     """Three sources extract side by side in one process."""
     strangers = [made(name, tmp_path / name) for name in JUDGES]

@@ -83,7 +83,8 @@ async def issue(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
 async def back(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
     """Told again after it was thought missing or gone: it and all that hangs on it, as they are now."""
     number, key = integer(suspect["number"]), parent_key(repo.scope, integer(suspect["number"]))
-    fetched = await fetch(repo, Target("pr" if suspect["is_pull_request"] else "issue", number))
+    target = Target("pr" if suspect["is_pull_request"] else "issue", number)
+    fetched = await fetch(repo, target, reads_threads=suspect["reads_threads"] is True)
     repo.reading.tell(f"{repo.name}#{number} is back")
     yield fetched.batch
     yield Batch("rechecks", repo.scope, {"deletions": marks(repo, _kind(suspect), number, set(), {_id(suspect)})})

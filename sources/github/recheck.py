@@ -154,7 +154,7 @@ SELECT 'threads', scope, max(number), 0, true, 0, list(number), NULL, NULL, NULL
 FROM threads_due GROUP BY scope, nth // $threads_at_once
 )
 SELECT s.*, CASE WHEN m.is_deleted OR o.is_deleted THEN 'deleted'
-                 WHEN m.is_missing OR o.is_missing THEN 'missing' END AS was
+                 WHEN m.is_missing OR o.is_missing THEN 'missing' END AS was, $reads_threads AS reads_threads
 FROM suspects AS s
 LEFT JOIN marked AS m ON s.task IN ('issue', 'back') AND m.id = s.id
 LEFT JOIN orphaned AS o ON s.task = 'orphans' AND o.scope = s.scope AND o.number = s.number

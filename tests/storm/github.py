@@ -72,6 +72,9 @@ class GitHubMob:
                 found["github", "state", about] = Fact(
                     state_of(state, fact.get("head_sha"), fact["milestone"], given), about
                 )
+        for id_, fact in truth.review_threads.items():
+            words = resolved_or_not(fact["is_resolved"], fact["resolved_by"])
+            found["github", "resolution", id_] = Fact(words, f"{fact['repo_id']}#{fact['number']}")
         tables = {
             "issue_comment": truth.issue_comments, "review_comment": truth.review_comments, "review": truth.reviews,
         }  # fmt: skip
@@ -112,6 +115,8 @@ class GitHubMob:
             found["github", "state", f"{scope}#{n}"] = (
                 told if pull_state is None or shown == by_pull else f"{shown} but {by_pull}"
             )
+        for id_, is_resolved, by in sql("SELECT id, is_resolved, resolved_by FROM github.review_threads__threads"):
+            found["github", "resolution", id_] = resolved_or_not(is_resolved, by)
         return found
 
     def is_dead(self, key: Key) -> bool:
@@ -243,6 +248,15 @@ class GitHubMob:
             else:
                 repo.set_milestone(issue.number, f"{pick % 5}.0")
 
+    def resolve(self, repo: Repo, pick: int) -> None:
+        """Or open again. Nothing moves: the sweep asks for all that is open."""
+        opened = [issue for issue in pulls_of(repo) if issue.state == "open"]
+        if threads := [thread for issue in opened for thread in repo.threads(issue.number)]:
+            thread = nth(threads, pick // 11)
+            first = thread.comments[0]
+            repo.unresolve(first) if thread.is_resolved else repo.resolve(first, nth(PEOPLE, pick))
+            self.unseen.add(("github", "resolution", thread.id))
+
     def close(self, repo: Repo, pick: int) -> None:
         opened = [issue for issue in everything(repo) if issue.state == "open"]
         if not opened:
@@ -300,13 +314,17 @@ class GitHubMob:
             self.unseen.add(("github", "issue_comment", str(comment.id)))
 
 
+def resolved_or_not(is_resolved: bool, by: str | None) -> Words:
+    return f"resolved by {by}" if is_resolved else "open"
+
+
 M = GitHubMob
 OPERATIONS: list[tuple[str, int, Callable[[GitHubMob, Repo, int], None]]] = [
     ("open_issue", 4, M.open_issue), ("open_pull", 3, M.open_pull), ("comment", 22, M.comment),
     ("review_comment", 12, M.review_comment), ("review", 5, M.review), ("submit_review", 3, M.submit_review),
     ("edit_comment", 12, M.edit_comment), ("edit_review_comment", 7, M.edit_review_comment),
     ("edit_review", 3, M.edit_review), ("dismiss_review", 1, M.dismiss_review), ("edit_issue", 6, M.edit_issue),
-    ("label", 3, M.label), ("plan", 4, M.plan), ("close", 3, M.close), ("reopen", 2, M.reopen), ("push", 3, M.push),
+    ("label", 3, M.label), ("resolve", 6, M.resolve), ("plan", 4, M.plan), ("close", 3, M.close), ("reopen", 2, M.reopen), ("push", 3, M.push),
     ("delete_comment", 8, M.delete_comment), ("delete_review_comment", 5, M.delete_review_comment),
     ("delete_issue", 1, M.delete_issue), ("transfer", 1, M.transfer), ("tick", 14, M.tick), ("long_tick", 2, M.long_tick),
 ]  # fmt: skip

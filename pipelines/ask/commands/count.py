@@ -57,7 +57,7 @@ def issues(**asked: Any) -> Answer:
 @options(*PLACES)
 @answering
 def discussions(noun: str | None, **asked: Any) -> Answer:
-    """Discussions, and what was said by itself."""
+    """Discussions, and what was said by itself; how many of those that can be are resolved."""
     where, name = _about(noun, asked, "Discussions")
     with published() as warehouse:
         total = warehouse.row(
@@ -67,7 +67,13 @@ def discussions(noun: str | None, **asked: Any) -> Answer:
         )["n"]
         if not total:
             refuse_unknown(warehouse, asked)
-    return _answer(name, total, {})
+        threads = places(Where.all().flag(True, "is_resolvable").given(_kind(noun), "parent_kind = ?"), asked)
+        settled = warehouse.row(
+            "SELECT count(*) FILTER (is_resolved) AS resolved, count(*) FILTER (is_resolved IS NOT TRUE) AS unresolved"
+            f" FROM feedback.threads WHERE {threads.sql}",
+            threads.values,
+        )
+    return _answer(name, total, {each: n for each, n in settled.items() if n})
 
 
 @count.command()
@@ -127,9 +133,12 @@ def _parents(noun: str, asked: dict[str, Any]) -> Answer:
 
 
 def _about(noun: str | None, asked: dict[str, Any], what: str) -> tuple[Where, str]:
-    kind = NOUNS[noun][0] if noun in NOUNS else noun
-    where = places(Where.all().flag(True, ABOUT).given(kind, "parent_kind = ?"), asked)
+    where = places(Where.all().flag(True, ABOUT).given(_kind(noun), "parent_kind = ?"), asked)
     return where, f"{noun.upper() if noun in ('mr', 'pr') else noun.title()} {what}" if noun else what
+
+
+def _kind(noun: str | None) -> str | None:
+    return NOUNS[noun][0] if noun in NOUNS else noun
 
 
 def _answer(name: str, total: int, parts: dict[str, int]) -> Answer:

@@ -48,7 +48,7 @@ words; `staging` is what the models make of them on the way.
           │     └── thread_id ──  feedback.threads
           │
           └── parent_key ──  feedback.parents   feedback.state_changes   feedback.documents
-                             ops.completeness   ops.lifecycle
+                             feedback.closes   ops.completeness   ops.lifecycle
 
  ops.*   source, scope: which repository, project or account;  shard, run_id: which run
 ```

@@ -78,6 +78,7 @@ class Bench(App):
         calls = [call for call in self.log if not call.path.startswith("/_world/")]
         told = {
             "requests": len(calls),
+            "queries": sum(call.path.endswith("/graphql") for call in calls),
             "conditional": sum(call.conditional for call in calls),
             "statuses": {str(status): n for status, n in Counter(call.status for call in calls).items()},
             "max_in_flight": self.max_in_flight,
@@ -93,7 +94,7 @@ def github(place: str, amounts: dict[str, int], switches: Switches) -> Bench:
     repos = [world.add_repo(name) for name in place.split(",")]
     for repo in repos:
         world.fill(repo, **amounts)
-    service = GitHubApp(world, switches, access.Access(quota=10**9, anonymous_quota=10**9))
+    service = GitHubApp(world, switches, access.Access(quota=10**9, anonymous_quota=10**9, points=10**9))
 
     def stir(changes: int) -> int:
         github_fill.stir(world, repos[0], changes)

@@ -16,7 +16,7 @@ SELECT
     change.scope_name,
     change.number AS parent_number,
     told.issue_scope_name,                                -- where the issue is; null of a project that is not read
-    told.issue_number,
+    told.issue_number,                                    -- within its project
     told.issue_title                                      -- when the change was last read
 FROM told
 INNER JOIN feedback.parents AS change ON change.parent_key = told.parent_key

@@ -49,11 +49,13 @@ AT_ONCE = 25  # pull requests in a query: 2,500 threads and as many comments, of
 NO_TOKEN = "GitHub tells only with a token which review threads are resolved"
 
 HELD = """
-SELECT p.number, p.updated_at, r.shown, t.id, t.is_resolved, t.seen_resolved_at
-FROM github.pull_requests AS p
+SELECT p.number, p.parent_key, p.updated_at, r.shown FROM github.pull_requests AS p
 LEFT JOIN github.review_threads AS r ON r.parent_key = p.parent_key
-LEFT JOIN github.review_threads__threads AS t ON t.parent_key = p.parent_key
 WHERE p.parent_key IN (SELECT unnest($keys))
+"""
+HELD_THREADS = """
+SELECT parent_key, id, is_resolved, seen_resolved_at FROM github.review_threads__threads
+WHERE parent_key IN (SELECT unnest($keys))
 """
 THREADS, CLOSES = "reviewThreads", "closingIssuesReferences"
 COMMENTS = "comments(first: 1) { nodes { fullDatabaseId } }"
@@ -141,13 +143,12 @@ async def along(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:
 
 async def due_of(repo: Scope, numbers: list[int]) -> list[Due]:
     """Those of them that the warehouse holds, with what it holds of them."""
-    due = dict[int, Due]()
-    for row in await repo.reading.look(HELD, {"keys": [parent_key(repo.scope, number) for number in numbers]}):
-        number, moved = integer(row["number"]), held_instant(row["updated_at"])
-        if moved is None:
-            continue
-        each = due.setdefault(number, Due(number, moved, maybe(text, row["shown"])))
-        if row["id"] is not None:
+    due, keys = dict[str, Due](), {"keys": [parent_key(repo.scope, number) for number in numbers]}
+    for row in await repo.reading.look(HELD, keys):
+        if moved := held_instant(row["updated_at"]):
+            due[str(row["parent_key"])] = Due(integer(row["number"]), moved, maybe(text, row["shown"]))
+    for row in await repo.reading.look(HELD_THREADS, keys):  # by itself: a child table is there from its first row on
+        if each := due.get(str(row["parent_key"])):
             each.before[text(row["id"])] = (row["is_resolved"] is True, held_instant(row["seen_resolved_at"]))
     return list(due.values())
 
