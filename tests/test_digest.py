@@ -251,6 +251,23 @@ def test_what_was_resolved(demo: Reader, worlds: dict[str, Any]) -> None:
     )
 
 
+def test_what_was_seen_to_be_resolved(own: Reader) -> None:
+    """GitHub tells not when: when a run saw it, unless that was the one with which we came."""
+    ask = ("digest", "--since", "2026-11-01", "--source", "github", "--limit", "50")
+    before = own.data(*ask)["settled"]["total"]
+    with duckdb.connect(str(own.home.published)) as connection:
+        (key,) = connection.execute(
+            "SELECT min(thread_id) FROM feedback.threads WHERE source = 'github' AND is_resolved IS NOT TRUE"
+        ).fetchone()
+        seen = "UPDATE feedback.threads SET is_resolved = true, resolved_by = 'odile', seen_resolved_at = ? WHERE thread_id = ?"
+        connection.execute(seen, [NOW.add(minutes=30), key])
+    assert own.data(*ask)["settled"]["total"] == before
+    with duckdb.connect(str(own.home.published)) as connection:
+        connection.execute(seen, [NOW.add(hours=20), key])
+    found = own.data(*ask)["settled"]["rows"]
+    assert [(row["thread_id"], row["last_author"]) for row in found if row["how"] == "resolved"] == [(key, "odile")]
+
+
 def test_late_words_are_told_once_and_history_never(own: Reader) -> None:
     """Said last week and read today: new today, if we were listening; what was there when we came is history."""
     since = ("digest", "--since", "2026-11-01T12:30:00+00:00", "--source", "bluesky")

@@ -62,17 +62,27 @@ SELECT t.*, p.title, count(*) OVER () AS total FROM feedback.threads AS t
 LEFT JOIN (SELECT parent_key AS p_key, title FROM feedback.parents) AS p ON p.p_key = t.parent_key
 WHERE t.waiting_on IS NOT NULL AND {where} ORDER BY t.last_at, t.thread_id
 """
+# where nobody tells when, a run saw it; what it saw in its first hour here is history
 SETTLED = """
-SELECT *, count(*) OVER () AS total FROM (
+WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope),
+
+settled AS (
     SELECT source, scope_name, parent_key, number AS parent_number, NULL AS thread_id, title AS last_words,
         state AS how, coalesce(merged_at, closed_at) AS last_at, merged_by AS last_author, url
     FROM feedback.parents WHERE state IN ('merged', 'closed')
     UNION ALL
-    SELECT t.source, t.scope_name, t.parent_key, t.parent_number, t.thread_id, t.opening_words,
-        'resolved', done.resolved_at, NULL, t.url
-    FROM feedback.threads AS t INNER JOIN staging.gitlab_resolutions AS done ON done.thread_id = t.thread_id
+    SELECT t.source, t.scope_name, t.parent_key, t.parent_number, t.thread_id, t.opening_words, 'resolved',
+        CASE
+            WHEN t.resolved_at IS NOT NULL THEN t.resolved_at
+            WHEN t.seen_resolved_at > began.at + INTERVAL 1 HOUR THEN t.seen_resolved_at
+        END, t.resolved_by, t.url
+    FROM feedback.threads AS t
+    INNER JOIN began ON began.source = t.source AND began.scope = t.scope
     WHERE t.is_resolved
-) AS t WHERE last_at >= ? AND {where} ORDER BY last_at DESC, parent_key, thread_id
+)
+
+SELECT *, count(*) OVER () AS total FROM settled
+WHERE last_at >= ? AND {where} ORDER BY last_at DESC, parent_key, thread_id
 """
 
 
