@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from pipelines.ask.format.changes import changed, hunk
 
 TEXT = st.text(alphabet="ab \n.", max_size=60)
-DIFF = "\n".join(["@@ -10,4 +20,5 @@ def f():", " ten", "-eleven", "+twenty-one", "+twenty-two", " twelve", " thirteen"])
+DIFF = "\n".join(
+    ["@@ -10,4 +20,5 @@ def f():", " ten", "-eleven", "+twenty-one", "+twenty-two", " twelve", " thirteen"]
+)
 
 
 @given(TEXT, TEXT)
@@ -49,7 +51,10 @@ def test_very_long_texts_take_no_long_time() -> None:
         (("RIGHT", 21, 22), [(" ", 20, "ten"), ("-", 11, "eleven"), ("+", 21, "twenty-one"), ("+", 22, "twenty-two")]),
         (("LEFT", None, 11), [(" ", 20, "ten"), ("-", 11, "eleven")]),
         (("RIGHT", None, 20), [(" ", 20, "ten")]),
-        ((None, 24, 24), [("+", 21, "twenty-one"), ("+", 22, "twenty-two"), (" ", 23, "twelve"), (" ", 24, "thirteen")]),
+        (
+            (None, 24, 24),
+            [("+", 21, "twenty-one"), ("+", 22, "twenty-two"), (" ", 23, "twelve"), (" ", 24, "thirteen")],
+        ),
     ],
 )
 def test_the_lines_a_comment_is_about(place: tuple[Any, Any, Any], shown: list[Any]) -> None:
