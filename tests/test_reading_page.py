@@ -36,6 +36,7 @@ EVIL = (
 SEEN = EVIL.replace("\x1b", "�")
 PULL, PLACE = "github:1001:44", "github:1001:44:review:1080"  # of the demo: three threads on its diff, suggestions
 ISSUE = "github:1001:46"  # whose words are all hostile here
+GONE = "github:1001:31"
 EDITED, DELETED = "1173", "1108"  # of the pull request
 # as runs leave it: an older version, a note that is gone, and words of all kinds that somebody could write
 STORY = f"""
@@ -45,6 +46,8 @@ INSERT INTO feedback.events SELECT * REPLACE (
 ) FROM feedback.events WHERE parent_key = '{PULL}' AND id = '{EDITED}';
 UPDATE feedback.events SET is_edit = true WHERE parent_key = '{PULL}' AND id = '{EDITED}' AND is_latest;
 UPDATE feedback.events SET is_deleted = true WHERE parent_key = '{PULL}' AND id = '{DELETED}';
+UPDATE feedback.events SET is_deleted = true WHERE parent_key = '{GONE}';
+DELETE FROM feedback.threads WHERE parent_key = '{GONE}';
 UPDATE feedback.events SET body = $evil, author = $evil, url = 'javascript:alert(1)', title = $evil
     WHERE parent_key = '{ISSUE}';
 UPDATE feedback.threads SET opening_words = $evil, last_words = $evil, last_author = $evil, opener = $evil,
@@ -161,6 +164,9 @@ def test_edits_and_deletions_are_told(home: DataDir, monkeypatch: pytest.MonkeyP
     gone = told[told.index('class="said deleted"') :]
     assert gone.index('<span class="tag">deleted</span>') < gone.index("<details") < gone.index("First pass.")
     assert told.count('class="said deleted"') == 1
+    words = sql(home, f"SELECT left(body, 30) FROM feedback.events WHERE parent_key = '{GONE}' AND NOT is_system")
+    told = shown(home, monkeypatch, GONE)
+    assert told.count('class="said deleted"') == len(words) > 1, "also where all of it is gone"
 
 
 def test_others_words_are_text_wherever_they_stand(home: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,12 +336,13 @@ def test_a_reader_searches_and_reads(served: str, browser: Any) -> None:
     assert not edits.locator("ins").is_visible()
     edits.locator("summary").click()
     assert edits.locator("ins").inner_text().strip() == "497"
-    page.locator("main").evaluate("place => place.scrollTo(0, 9999)")
-    assert page.locator("main").evaluate("place => place.scrollTop") > 100
+    page.locator("article").evaluate("place => place.scrollTo(0, 9999)")
+    assert page.locator("article").evaluate("place => place.scrollTop") > 100
     read.keep("read-edits")
     page.locator("[data-thread]").nth(1).click()
     page.locator(".title", has_text="Refresh hot entries").wait_for(state="hidden", timeout=20_000)
-    assert page.locator("details[open]").count() == 0, "what was opened in one is not open in the next"
+    tall, top = page.locator("article").evaluate("place => [place.scrollHeight - place.clientHeight, place.scrollTop]")
+    assert tall > 100 and top == 0, "the next one begins at its top"
     page.get_by_label("Find", exact=True).fill("qzxv")
     page.get_by_label("Find", exact=True).press("Enter")
     page.get_by_text("Nobody said that.").wait_for(timeout=20_000)
@@ -365,7 +372,7 @@ BEYOND = """
     const page = document.documentElement, beyond = []
     if (page.scrollWidth > page.clientWidth) beyond.push(`page ${page.scrollWidth} > ${page.clientWidth}`)
     const right = document.querySelector('[data-earshot="reader"]').getBoundingClientRect().right + 1
-    for (const each of document.querySelectorAll('.er nav, .er main, .er .said, .er .about, .er .head, .er .row')) {
+    for (const each of document.querySelectorAll('.er nav, .er main, .er article, .er .said, .er .about, .er .head, .er .row')) {
         const box = each.getBoundingClientRect()
         if (box.right > right) beyond.push(`${each.className || each.tagName}: ${box.right} > ${right}`)
         if (each.scrollWidth > each.clientWidth + 1) beyond.push(`${each.className || each.tagName} scrolls`)

@@ -9,7 +9,8 @@ CODE = "font-family: ui-monospace, 'DejaVu Sans Mono', Menlo, monospace; font-si
 STYLE = f"""<style>
 .er {{display: flex; gap: 1.2rem; height: calc(100vh - 11rem); min-height: 28rem; font-size: .9rem; line-height: 1.5}}
 .er > nav {{flex: 0 0 22rem; min-width: 0; overflow-y: auto; padding-right: .4rem}}
-.er > main {{flex: 1 1 0; min-width: 0; overflow-y: auto; {BOX}; padding: 1rem 1.4rem 2rem}}
+.er > main {{flex: 1 1 0; min-width: 0; {BOX}}}
+.er article {{height: 100%; overflow-y: auto; padding: 1rem 1.4rem 2rem}}
 .er .row {{border-top: {LINE}}}
 .er .row:hover {{background: rgba(128, 128, 128, .1)}}
 .er .title {{font-size: 1.3rem; font-weight: 650; line-height: 1.3; margin: 0; overflow-wrap: anywhere}}
@@ -44,7 +45,7 @@ STYLE = f"""<style>
 @media (max-width: 900px) {{
     .er {{flex-direction: column; height: auto}}
     .er > nav {{flex: none; height: 26rem}}
-    .er > main {{overflow: visible; padding: .8rem}}
+    .er article {{height: auto; padding: .8rem}}
 }}
 </style>"""
 

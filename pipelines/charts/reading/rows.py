@@ -26,7 +26,8 @@ button {display: block !important; height: auto !important; width: 100%; padding
 .r {line-height: 1.4; font-size: .82rem}
 .t {font-weight: 600; display: -webkit-box; -webkit-line-clamp: 2; -webkit-box-orient: vertical; overflow: hidden;
     overflow-wrap: anywhere}
-.q {opacity: .68; display: flex; gap: .5rem}
+.q {display: flex; gap: .5rem}
+.q span:not(.a) {opacity: .68}
 .w {overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; flex: 1 1 0}
 .o, .a {max-width: 60%; overflow: hidden; text-overflow: ellipsis; white-space: nowrap}
 .a {color: #d9902f; font-weight: 650}
