@@ -290,9 +290,11 @@ def test_hostile_names_and_answers_reach_no_screen(front: Front) -> None:
 
 def test_a_file_that_cannot_be_edited_is_left(front: Front) -> None:
     """Both files are made before the first is written: no token without its project."""
-    front.config.write_text(f"{front.config.read_text(encoding='utf-8')}\n[sources", encoding="utf-8")
+    text = front.config.read_text(encoding="utf-8")
+    front.config.write_text(text.replace('# projects = ["group/name"]', 'projects = "group/name"'), encoding="utf-8")
     before = front.files()
-    assert front.ask("init", "--gitlab", "lantern/console", typed=f"{GOOD}\nn\n").code == 2
+    told = front.ask("init", "--gitlab", "lantern/console", typed=f"{GOOD}\nn\n")
+    assert told.code == 2 and "by hand" in told.err
     assert front.files() == before
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipelines.ask.setup.checks import bluesky, github, gitlab
 from pipelines.ask.setup.checks.cost import Cost, Count, counted_by, told_time
 from pipelines.ask.setup.checks.machine import Place, judge_pins, judge_place, judge_secrets
-from pipelines.ask.setup.checks.services import SERVICES, judge_cost, named
+from pipelines.ask.setup.checks.services import SERVICES, judge_cost, judge_quota, named
 from pipelines.ask.setup.config_text import Setting, edited
 from pipelines.warehouse.files import _is_locked
 from sources.core.config import ConfigError
@@ -137,6 +137,14 @@ def test_tokens_of_github() -> None:
     assert github.judge_token("", {"limit": Failure("TIMEOUT", "no answer")})[0].field == ""
 
 
+def test_a_server_of_ones_own_has_its_own_pages() -> None:
+    assert (
+        SERVICES[0].make("https://api.github.com").endswith(" https://github.com/settings/personal-access-tokens/new")
+    )
+    assert " https://code.example/settings/" in SERVICES[0].make("https://code.example/api/v3")
+    assert " https://code.example/-/user" in SERVICES[1].make("https://code.example/")
+
+
 def test_repositories_of_github() -> None:
     assert github.judge_repository("a/b", answer({"full_name": "A/B"}), True, None) == []
     assert github.judge_repository("a/b", answer({"full_name": "c/d"}), True, None)[0].level == "note"
@@ -213,6 +221,14 @@ def test_more_than_is_left_is_told_and_a_short_limit_sets_the_pace() -> None:
     assert told.level == "note" and "50 are left until 12:40 UTC" in told.message
     (told,) = judge_cost(SERVICES[1], Cost(405, 1, 10), 0.02, minute, NOW)
     assert told.level == "well" and "about 6 minutes" in told.message
+
+
+def test_little_of_an_hours_quota_is_told() -> None:
+    """One that is given back within a minute is no matter."""
+    found = [judge_quota(SERVICES[0], Quota(5000, left, NOW.add(minutes=30)), NOW)[0] for left in (4999, 400)]
+    assert [each.level for each in found] == ["well", "note"] and "400 of 5,000" in found[1].message
+    assert judge_quota(SERVICES[0], Quota(5000, 0, NOW.add(seconds=50)), NOW) == []
+    assert github.judge_token("t", {"limit": Failure("RATE_LIMITED", "wait until")})[0].remedy.startswith("wait")
 
 
 # This machine

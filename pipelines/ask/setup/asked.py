@@ -46,7 +46,8 @@ class Asked:
         if (given and not again) or not self.is_terminal or (any(self.given.values()) and not given):
             return given
         already = f" (read already: {', '.join(held[:3])}{' …' if len(held) > 3 else ''}; more?)" if held else ""
-        question = f"{service.title} {service.places}, {service.example} or links{already} [none]"
+        question = f"{service.title} {service.places} ({service.example} or links){already} [none]"
+        click.echo(err=True)
         typed = click.prompt(safe(question), default="", show_default=False, err=True)
         return str(typed).replace(",", " ").split()
 
@@ -61,10 +62,9 @@ class Asked:
             told = f"{service.title} wants a token, and there is no terminal to type it at"
             raise Refusal("USAGE", told, f"set {names} and say --token-from-env", exit_code=USAGE)
         if not again:
-            click.echo(safe(f"  {page}"), err=True)
-        typed = click.prompt(
-            safe(f"Token for {host}, hidden"), default="", show_default=False, hide_input=True, err=True
-        )
+            click.echo(safe(f"  {page[0].upper()}{page[1:]}".replace(" http", "\n  http")), err=True)
+        question = f"Token for {host}, hidden{'' if service.needs_token else ' [none: what is public]'}"
+        typed = click.prompt(safe(question), default="", show_default=False, hide_input=True, err=True)
         return Secret(str(typed).strip())
 
     def variables(self, service: Service, *, is_its_own: bool) -> list[str]:

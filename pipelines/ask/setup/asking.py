@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Asking"]
 
 TRIES = 3
-MAKE = {
-    "github": "Make one that may read Issues and Pull requests:\n  https://github.com/settings/personal-access-tokens/new",
-    "gitlab": "Make one with read_api:\n  {address}/-/user_settings/personal_access_tokens",
-}
 
 
 @dataclass
@@ -89,9 +85,8 @@ class Asking:
             raise Refusal("NOT_WRITTEN", f"the token of {told[0]} is no good; set another one there")
         if source.config.token and not again and (told or not self.asked.token_from_env):
             return
-        address = urlsplit(source.config.api_url)
-        page = MAKE[self.service.name].format(address=f"{address.scheme}://{address.netloc}")
-        self.token = self.asked.token(self.service, variables, address.netloc, page, again=again)
+        host, page = urlsplit(source.config.api_url).netloc, self.service.make(source.config.api_url)
+        self.token = self.asked.token(self.service, variables, host, page, again=again)
 
     def _settings(self) -> Settings:
         """As a run would find them afterwards. A token that was meant for another server is not sent to this one."""

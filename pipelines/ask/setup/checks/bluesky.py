@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pipelines.ask.setup.checks.cost import Cost
-from pipelines.ask.setup.checks.findings import Finding, note, well, wrong
+from pipelines.ask.setup.checks.findings import Finding, note, unanswered, well, wrong
 from pipelines.ask.setup.checks.heard import Heard, Line
 from sources.bluesky.accounts import DID, GONE, HANDLE, MOST_LISTED, XRPC
 from sources.bluesky.source import Bluesky
@@ -22,8 +22,7 @@ async def check(line: Line, source: Bluesky, *, is_first: bool) -> tuple[list[Fi
         {str(n): (f"{XRPC}/app.bsky.actor.getProfiles", {"actors": part}) for n, part in enumerate(parts)}
     )
     if failed := [each for each in heard.values() if isinstance(each, Failure)]:
-        remedy = "see that this machine reaches it (proxy, firewall, api_url), then try again"
-        return [wrong("Bluesky", str(failed[0]), remedy)], Cost()
+        return [unanswered("Bluesky", failed[0])], Cost()
     profiles = _by_name(heard)
     missing = [name for name in good if name not in profiles]
     why = await line.ask_all({name: (f"{XRPC}/app.bsky.actor.getProfile", {"actor": name}) for name in missing})
@@ -50,7 +49,7 @@ def judge_missing(name: str, heard: Heard | None) -> Finding:
         return note(name, f"is away: {GONE[heard.said]}", "it is skipped, and read again when it is back")
     if isinstance(heard, Failure) and heard.status == 400:
         return wrong(name, "nobody is called so", "see how it is written, with its whole domain", "place")
-    return wrong(name, str(heard) if isinstance(heard, Failure) else "shown to itself only", "try again")
+    return unanswered(name, heard) if isinstance(heard, Failure) else note(name, "was there only at a second look")
 
 
 def _by_name(heard: Mapping[str, Heard]) -> dict[str, Json]:

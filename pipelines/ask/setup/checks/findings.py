@@ -6,11 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
 from pipelines.ask.format.shown import hang, line
+from sources.core.http.client import Failure
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Finding", "Level", "is_wrong", "note", "show", "well", "worst_first", "wrong"]
+__all__ = ["Finding", "Level", "is_wrong", "note", "show", "unanswered", "well", "worst_first", "wrong"]
 
 Level = Literal["wrong", "note", "well"]
 Field = Literal["", "token", "place"]
@@ -43,6 +44,13 @@ def note(about: str, message: str, remedy: str = "") -> Finding:
 
 def well(about: str, message: str) -> Finding:
     return Finding("well", about, message)
+
+
+def unanswered(about: str, failure: Failure) -> Finding:
+    """A service that did not answer: out of reach, broken, or asking to wait."""
+    if failure.code == "RATE_LIMITED":
+        return wrong(about, str(failure), "wait till then; a token (or another one) has a quota of its own")
+    return wrong(about, str(failure), "see that this machine reaches it (proxy, firewall, api_url), then try again")
 
 
 def is_wrong(findings: Iterable[Finding]) -> bool:

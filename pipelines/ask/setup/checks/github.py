@@ -2,20 +2,31 @@
 
 import re
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import pendulum
 from pendulum import DateTime
 
 from pipelines.ask.setup.checks.cost import Cost, Count, counted_by
-from pipelines.ask.setup.checks.findings import Finding, note, well, wrong
+from pipelines.ask.setup.checks.findings import Finding, note, unanswered, well, wrong
 from pipelines.ask.setup.checks.heard import Heard, Line
 from sources.core.http.client import Answer, Failure, Params
 from sources.github.source import Github
 
-__all__ = ["check", "expires_in", "judge_lists", "judge_repository", "judge_token", "newest_number", "scopes_of"]
+__all__ = [
+    "check",
+    "expires_in",
+    "judge_lists",
+    "judge_repository",
+    "judge_token",
+    "make",
+    "newest_number",
+    "scopes_of",
+    "web",
+]
 
-TOKENS = "github.com/settings/personal-access-tokens"
-MAKE = f"make one that may read Issues and Pull requests: https://{TOKENS}/new"
+SITE = "https://github.com"
+PAGE = "/settings/personal-access-tokens"
 A_MINUTE = 900  # points that a minute takes at most
 MOST_COUNTED = 30_000  # lists end there
 SOON = 14
@@ -31,56 +42,66 @@ async def check(line: Line, source: Github, *, is_first: bool) -> tuple[list[Fin
     """`is_first`: nothing was read yet, what it costs is told; else only lists that a token may be too narrow for."""
     token = str(source.config.token)
     about = await line.ask_all({"limit": ("/rate_limit", None), **({"user": ("/user", None)} if token else {})})
-    found, total = judge_token(token, about), Cost()
+    site = web(source.config.api_url)
+    found, total = judge_token(token, about, site), Cost()
     if any(each.level == "wrong" for each in found):
         return found, total
     scopes, followed = scopes_of(about["limit"]), {name.lower(): n for name, n in source.config.pulls.items()}
     places = await line.ask_all({name: (f"/repos/{name}", None) for name in source.scopes()})
     for name, heard in places.items():
-        findings = judge_repository(name, heard, bool(token), scopes)
+        findings = judge_repository(name, heard, bool(token), scopes, site)
         if not findings or findings[0].level != "wrong":
             lists: dict[str, Heard] = {}
             if is_first or _is_private(heard):
                 lists = await line.ask_all(_questions(name, source))
             more, cost = judge_lists(
-                name, lists, source.at_once, len(followed.get(name.lower(), ())), is_first=is_first
+                name, lists, source.at_once, len(followed.get(name.lower(), ())), is_first=is_first, site=site
             )
             findings, total = [*more, *findings] if more else findings or [well(name, "readable")], total + cost
         found += findings
     return found, total
 
 
-def judge_token(token: str, about: Mapping[str, Heard]) -> list[Finding]:
+def web(api_url: str) -> str:
+    """Where people make their tokens: on the site itself, or on a server of their own."""
+    parts = urlsplit(api_url)
+    return f"{parts.scheme}://{parts.netloc.removeprefix('api.')}"
+
+
+def make(site: str) -> str:
+    return f"make one that may read Issues and Pull requests: {site}{PAGE}/new"
+
+
+def judge_token(token: str, about: Mapping[str, Heard], site: str = SITE) -> list[Finding]:
     """Scopes are told of classic tokens only; that of a fine-grained one shows where lists are refused."""
     limit, user = about["limit"], about.get("user")
     heard = user if isinstance(limit, Failure) and limit.code == "NOT_FOUND" and user else limit  # an own server's
     if isinstance(heard, Failure) and heard.status == 401:
-        return [wrong("GitHub", "the token is refused: mistyped, expired or revoked", MAKE, "token")]
+        return [wrong("GitHub", "the token is refused: mistyped, expired or revoked", make(site), "token")]
     if isinstance(heard, Failure) and heard.code != "NOT_FOUND":
-        return [
-            wrong("GitHub", str(heard), "see that this machine reaches it (proxy, firewall, api_url), then try again")
-        ]
+        return [unanswered("GitHub", heard)]
     if not token:
-        return [note("GitHub", "no token: public repositories only, 60 requests an hour", MAKE)]
+        return [note("GitHub", "no token: public repositories only, 60 requests an hour", make(site))]
     login = user.data.get("login") if isinstance(user, Answer) and isinstance(user.data, dict) else None
+    whose = f" of {login}" if login else ""  # an app's is nobody's
     scopes = scopes_of(heard)
     kind = "" if scopes is None else f" (scopes: {', '.join(sorted(scopes)) or 'none'})"
-    found = [well("GitHub", f"the token of {login or 'an app'} is good{kind}")]
+    found = [well("GitHub", f"the token{whose} is good{kind}")]
     if (days := expires_in(heard)) is not None and days <= SOON:
-        found.append(note("GitHub", f"the token expires in {days} {'day' if days == 1 else 'days'}", MAKE))
+        found.append(note("GitHub", f"the token expires in {days} {'day' if days == 1 else 'days'}", make(site)))
     return found
 
 
-def judge_repository(name: str, heard: Heard, has_token: bool, scopes: frozenset[str] | None) -> list[Finding]:
+def judge_repository(
+    name: str, heard: Heard, has_token: bool, scopes: frozenset[str] | None, site: str = SITE
+) -> list[Finding]:
     if isinstance(heard, Failure):
         if heard.code == "NOT_FOUND":
-            return [
-                wrong(name, "no such repository, or it is private and not shown", _widen(has_token, scopes), "place")
-            ]
-        remedy = (
-            "the token may need to be authorized for the organization (SSO)" if heard.status == 403 else "try again"
-        )
-        return [wrong(name, str(heard), remedy, "token" if heard.status == 403 else "")]
+            remedy = _widen(has_token, scopes, site)
+            return [wrong(name, "no such repository, or it is private and not shown", remedy, "place")]
+        if heard.status == 403:
+            return [wrong(name, str(heard), "the token may have to be authorized for the organization (SSO)", "token")]
+        return [unanswered(name, heard)]
     row = heard.data if isinstance(heard.data, dict) else {}
     called = str(row.get("full_name", ""))
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", called, re.ASCII):
@@ -89,17 +110,17 @@ def judge_repository(name: str, heard: Heard, has_token: bool, scopes: frozenset
 
 
 def judge_lists(
-    name: str, lists: Mapping[str, Heard], at_once: int, followed: int = 0, *, is_first: bool = True
+    name: str, lists: Mapping[str, Heard], at_once: int, followed: int = 0, *, is_first: bool = True, site: str = SITE
 ) -> tuple[list[Finding], Cost]:
     """Which lists can be read, how much there is, and what reading all of it costs: every pull request is asked once
     for its reviews.
     """
     refused = [what for what, heard in lists.items() if isinstance(heard, Failure) and heard.status == 403]
     if refused:
-        remedy = f"let it read Issues and Pull requests: https://{TOKENS}"
+        remedy = f"let it read Issues and Pull requests: {site}{PAGE}"
         return [wrong(name, f"the token may not read {', '.join(refused)}", remedy, "token")], Cost()
     if failed := [heard for heard in lists.values() if isinstance(heard, Failure)]:
-        return [wrong(name, str(failed[0]), "try again; if it stays so, `earshot sync` tells more")], Cost()
+        return [unanswered(name, failed[0])], Cost()
     if not is_first or not lists:
         return [], Cost()
     if followed:
@@ -151,10 +172,10 @@ def _is_private(heard: Heard) -> bool:
     return isinstance(heard, Answer) and isinstance(heard.data, dict) and heard.data.get("private") is True
 
 
-def _widen(has_token: bool, scopes: frozenset[str] | None) -> str:
+def _widen(has_token: bool, scopes: frozenset[str] | None, site: str) -> str:
     if not has_token:
         return "see how it is written; a private one needs a token"
     if scopes is not None:
         lacks = "" if "repo" in scopes else ", which this token lacks"
         return f"see how it is written; a private one needs the scope repo{lacks}"
-    return f"see how it is written; a private one must be among the token's repositories: https://{TOKENS}"
+    return f"see how it is written; a private one must be among the token's repositories: {site}{PAGE}"

@@ -7,14 +7,14 @@ import pendulum
 from pendulum import Date
 
 from pipelines.ask.setup.checks.cost import Cost, Count, counted_by
-from pipelines.ask.setup.checks.findings import Finding, note, well, wrong
+from pipelines.ask.setup.checks.findings import Finding, note, unanswered, well, wrong
 from pipelines.ask.setup.checks.heard import Heard, Line
 from sources.core.http.client import Answer, Failure
 from sources.gitlab.lists import GitlabConfig
 from sources.gitlab.rows import EVENTS
 from sources.gitlab.source import Gitlab
 
-__all__ = ["check", "judge_lists", "judge_project", "judge_token"]
+__all__ = ["check", "judge_lists", "judge_project", "judge_token", "make"]
 
 API = "/api/v4"
 ENOUGH = {"api", "read_api"}
@@ -47,29 +47,31 @@ async def check(line: Line, source: Gitlab, *, is_first: bool) -> tuple[list[Fin
     return found, total
 
 
+def make(base: str) -> str:
+    return f"make one with read_api: {base.rstrip('/')}/-/user_settings/personal_access_tokens"
+
+
 def judge_token(base: str, itself: Heard | None) -> list[Finding]:
     """Any token may look at itself; without one GitLab shows discussions to nobody, also of public projects."""
-    make = f"make one with read_api: {base}/-/user_settings/personal_access_tokens"
+    page = make(base)
     if itself is None:
-        return [wrong("GitLab", "no token: discussions are shown to nobody without one", make, "token")]
+        return [wrong("GitLab", "no token: discussions are shown to nobody without one", page, "token")]
     if isinstance(itself, Failure):
         if itself.status == 401:
-            return [wrong("GitLab", "the token is refused: mistyped, expired or revoked", make, "token")]
+            return [wrong("GitLab", "the token is refused: mistyped, expired or revoked", page, "token")]
         if itself.status == 403:
-            return [wrong("GitLab", "the token may not read the API", make, "token")]
-        return [
-            wrong("GitLab", str(itself), "see that this machine reaches it (proxy, firewall, api_url), then try again")
-        ]
+            return [wrong("GitLab", "the token may not read the API", page, "token")]
+        return [unanswered("GitLab", itself)]
     row = itself.data if isinstance(itself.data, dict) else {}
     scopes = row.get("scopes")
     if isinstance(scopes, list) and not ENOUGH & set(map(str, scopes)):
         told = ", ".join(map(str, scopes)) or "none"
-        return [wrong("GitLab", f"the token is too narrow (scopes: {told})", make, "token")]
+        return [wrong("GitLab", f"the token is too narrow (scopes: {told})", page, "token")]
     kind = f" of {row['username']}" if row.get("username") else ""
     told = f" (scopes: {', '.join(map(str, scopes))})" if isinstance(scopes, list) else ""
     found = [well("GitLab", f"the token{kind} is good{told}")]
     if (days := _days_left(row.get("expires_at"), itself)) is not None and days <= SOON:
-        found.append(note("GitLab", f"the token expires in {days} {'day' if days == 1 else 'days'}", make))
+        found.append(note("GitLab", f"the token expires in {days} {'day' if days == 1 else 'days'}", page))
     return found
 
 
@@ -78,7 +80,9 @@ def judge_project(name: str, heard: Heard) -> list[Finding]:
         if heard.code == "NOT_FOUND":
             remedy = "see how it is written (group/subgroup/name); a private one needs a token of one of its members"
             return [wrong(name, "no such project, or it is private and not shown", remedy, "place")]
-        return [wrong(name, str(heard), "see that the token may read it", "token" if heard.status == 403 else "")]
+        if heard.status == 403:
+            return [wrong(name, str(heard), "see that the token may read it", "token")]
+        return [unanswered(name, heard)]
     row = heard.data if isinstance(heard.data, dict) else {}
     called = row.get("path_with_namespace")
     if not isinstance(called, str) or not isinstance(row.get("id"), int):

@@ -26,6 +26,7 @@ from sources.gitlab.lists import GitlabConfig
 __all__ = ["SERVICES", "Service", "checked", "named"]
 
 SKEWED = 60.0  # seconds
+LITTLE = 0.1  # of a quota
 
 
 @dataclass(frozen=True)
@@ -40,38 +41,25 @@ class Service:
     variable: str  # where its token usually is in the environment; nothing where none is needed
     needs_token: bool
     api_url: str  # by itself
+    make: Callable[[str], str]  # where people make a token, by that address
     check: Callable[..., Awaitable[tuple[list[Finding], Cost]]]
     a_minute: int | None = None  # requests that it takes in one, where no answer tells
 
 
 SERVICES = (
     Service(
-        "github",
-        "GitHub",
-        "repos",
-        "repositories",
-        "owner/name",
-        "GITHUB_TOKEN",
-        False,
-        GithubConfig.api_url,
-        github.check,
-        a_minute=github.A_MINUTE,
+        "github", "GitHub", "repos", "repositories", "owner/name", "GITHUB_TOKEN", False, GithubConfig.api_url,
+        lambda api_url: github.make(github.web(api_url)), github.check, a_minute=github.A_MINUTE,
     ),
     Service(
-        "gitlab",
-        "GitLab",
-        "projects",
-        "projects",
-        "group/name",
-        "GITLAB_TOKEN",
-        True,
-        GitlabConfig.api_url,
-        gitlab.check,
+        "gitlab", "GitLab", "projects", "projects", "group/name", "GITLAB_TOKEN", True, GitlabConfig.api_url,
+        gitlab.make, gitlab.check,
     ),
     Service(
-        "bluesky", "Bluesky", "actors", "accounts", "handle.example", "", False, BlueskyConfig.api_url, bluesky.check
+        "bluesky", "Bluesky", "actors", "accounts", "handle.example", "", False, BlueskyConfig.api_url,
+        str, bluesky.check,
     ),
-)
+)  # fmt: skip
 
 
 def named(service: Service, words: list[str]) -> tuple[list[str], str]:
@@ -101,8 +89,9 @@ def checked(service: Service, connected: HttpSource, *, is_first: bool) -> list[
         async with replace(connected, config=once).connect() as api:
             line = Line(api)
             findings, cost = await service.check(line, connected.source, is_first=is_first)
-            ours = judge_cost(service, cost, line.latency, api.quota, api.now) if is_first else judge_clock(api)
-            return [*findings, *ours]
+            if is_first:
+                return [*findings, *judge_cost(service, cost, line.latency, api.quota, api.now)]
+            return [*findings, *judge_quota(service, api.quota, api.now), *judge_clock(api)]
 
     return asyncio.run(ask())
 
@@ -121,6 +110,18 @@ def judge_cost(service: Service, cost: Cost, latency: float, quota: Quota | None
     pace = quota.limit if quota and is_short else service.a_minute
     told = "" if left is None or is_short else f"; {left:,} are left in this hour"
     return [well(service.title, f"{message}, {told_time(cost.seconds(latency, pace))}{told}")]
+
+
+def judge_quota(service: Service, quota: Quota | None, now: DateTime) -> list[Finding]:
+    """What is left of an hour's; one that is given back within seconds is no matter."""
+    if quota is None or quota.remaining is None or not quota.limit or quota.reset_at is None:
+        return []
+    if (quota.reset_at - now).total_seconds() <= MAX_PAUSE:
+        return []
+    told = f"{quota.remaining:,} of {quota.limit:,} requests are left until {quota.reset_at.format('HH:mm')} UTC"
+    if quota.remaining >= quota.limit * LITTLE:
+        return [well(service.title, told)]
+    return [note(service.title, told, "runs stop there and go on later; see who else uses this token")]
 
 
 def judge_clock(api: Api) -> list[Finding]:
