@@ -12,6 +12,8 @@ import click
 __all__ = ["JsonErrors", "Lazy", "main"]
 
 COMMANDS = {
+    "init": "pipelines.ask.setup.init:init",
+    "doctor": "pipelines.ask.setup.doctor:doctor",
     "sync": "pipelines.run:main",
     "list": "pipelines.ask.commands.listing:listing",
     "show": "pipelines.ask.commands.show:show",

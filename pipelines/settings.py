@@ -39,6 +39,7 @@ __all__ = [
     "landed_fills",
     "landed_tables",
     "load",
+    "source_of",
     "usual_token",
 ]
 
@@ -179,7 +180,7 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
     known_sources(names)
     found = []
     for name in dict.fromkeys(names or SOURCES):  # each once, however often it is named
-        source = _source(name, settings)
+        source = source_of(name, settings)
         if source.scopes():
             found.append(HttpSource(source, config))
         elif names:
@@ -228,7 +229,8 @@ def usual_token(
     return {**settings, "sources": {**settings.get("sources", {}), name: table}}  # type: ignore[dict-item]
 
 
-def _source(name: str, settings: Settings) -> Any:
+def source_of(name: str, settings: Settings) -> Any:
+    """One source as it is set, whether it names anything to read or not."""
     if name == "github":
         from sources.github.source import Github, GithubConfig
 
