@@ -73,6 +73,6 @@ def declared(service: Github, extraction: Extraction) -> Any:
         found,
         surface(extraction, found, "repositories", Found.batches, is_list=False),
         *map(listed, SURFACES),
-        *(map(listed, BY_DUE) if service.config.reads_threads else ()),
+        *(map(listed, BY_DUE) if extraction.is_runs or service.config.reads_threads else ()),
         *rest(extraction),
     ]
