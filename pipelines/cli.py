@@ -12,6 +12,8 @@ import click
 __all__ = ["JsonErrors", "Lazy", "main"]
 
 COMMANDS = {
+    "init": "pipelines.ask.setup.init:init",
+    "doctor": "pipelines.ask.setup.doctor:doctor",
     "sync": "pipelines.run:main",
     "list": "pipelines.ask.commands.listing:listing",
     "show": "pipelines.ask.commands.show:show",
@@ -33,6 +35,8 @@ COMMANDS = {
     "verify": "pipelines.ask.commands.verify:verify",
     "sql": "pipelines.ask.commands.sql:sql",
     "schema": "pipelines.ask.commands.schema:schema",
+    "digest": "pipelines.ask.commands.digest:digest",
+    "mcp": "pipelines.ask.agents.command:mcp",
     "commands": "pipelines.ask.commands.commands:commands",
     "completion": "pipelines.ask.commands.commands:completion",
 }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sources.core.values import Table
 
 __all__ = [
+    "PAGE",
     "SOURCES",
     "EarshotConfig",
     "EmbedConfig",
@@ -38,6 +39,7 @@ __all__ = [
     "landed_fills",
     "landed_tables",
     "load",
+    "source_of",
     "usual_token",
 ]
 
@@ -46,6 +48,7 @@ SOURCES = ("github", "gitlab", "bluesky")
 UNLOADABLE = "='?%"  # key=value partitions, quotes, and what ends a file's name or formats a statement
 
 
+PAGE = "http://127.0.0.1:2718"  # where `marimo run` serves the first page
 PROVIDERS = ("", "off", "local", "ollama", "openai")
 
 
@@ -91,6 +94,7 @@ class EarshotConfig:
     keep_payloads: bool = True
     destination: str = ""
     shard: str = ""
+    page: str = PAGE
     embed: EmbedConfig = EmbedConfig()
 
     def __post_init__(self) -> None:
@@ -101,6 +105,7 @@ class EarshotConfig:
             if getattr(self, name) <= 0:
                 raise ConfigError(f"[earshot] {name}: more than 0")
         _ = self.interval_seconds
+        check_address("[earshot]", self.page, "page")
         if not re.fullmatch(r"[!-~]{1,50}", self.command_prefix) or self.command_prefix[0].isalnum():
             raise ConfigError(f"[earshot] command_prefix: {self.command_prefix!r} is not a word like /earshot")
 
@@ -175,7 +180,7 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
     known_sources(names)
     found = []
     for name in dict.fromkeys(names or SOURCES):  # each once, however often it is named
-        source = _source(name, settings)
+        source = source_of(name, settings)
         if source.scopes():
             found.append(HttpSource(source, config))
         elif names:
@@ -224,7 +229,8 @@ def usual_token(
     return {**settings, "sources": {**settings.get("sources", {}), name: table}}  # type: ignore[dict-item]
 
 
-def _source(name: str, settings: Settings) -> Any:
+def source_of(name: str, settings: Settings) -> Any:
+    """One source as it is set, whether it names anything to read or not."""
     if name == "github":
         from sources.github.source import Github, GithubConfig
 

@@ -121,6 +121,8 @@ class Extraction:
     _rows: int = 0
     _until: float = float("inf")
     _seen: dict[str, set[int]] = field(default_factory=dict)  # of versions, the hashes of those that were handed on
+    _waiting: dict[tuple[str, str], Json] = field(default_factory=dict)  # cursors that differ by an ETag alone
+    _has_company: bool = False
     _kept: set[str] = field(default_factory=set)  # in quarantine
     _unmade: set[str] = field(default_factory=set)  # surfaces whose tables are not as they are declared
 
@@ -151,7 +153,7 @@ class Extraction:
         begun = self.begun or self._anew
         self._reading = begun(api, saved, not made(states))
         self._reading.stops = lambda: self.is_spent
-        self._seen, self._rows = {}, 0
+        self._seen, self._waiting, self._has_company, self._rows = {}, {}, False, 0
         self._until = time.monotonic() + self.max_seconds if self.max_seconds else float("inf")
         return self._reading
 
@@ -260,15 +262,19 @@ class Extraction:
                 yield DataItemWithMeta(TableNameMeta(table.name), self._shaped(table, fresh))
 
     def _commit(self, told: Told, *, has_rows: bool) -> None:
-        """An ETag that alone has changed is not kept: else every run would write."""
-        for (surface, scope), cursor in told.cursors.items():
-            known = self.reading.saved.get(surface, {}).get(scope)
-            if has_rows or told.makes or differs(cursor, known):
-                self.reading.moved.add((surface, scope))
-                if self.saved is None:
-                    dlt.current.resource_state(surface).setdefault("scopes", {})[scope] = cursor
-                else:
-                    self.moved.setdefault(surface, {})[scope] = cursor
+        """ETags that alone have changed wait for company: else every run would write."""
+        saved, self._waiting = self.reading.saved, {**self._waiting, **told.cursors}
+        moved = (differs(cursor, saved.get(at, {}).get(of)) for (at, of), cursor in told.cursors.items())
+        self._has_company = self._has_company or has_rows or told.makes or any(moved)
+        if not self._has_company:
+            return
+        for (surface, scope), cursor in self._waiting.items():
+            self.reading.moved.add((surface, scope))
+            if self.saved is None:
+                dlt.current.resource_state(surface).setdefault("scopes", {})[scope] = cursor
+            else:
+                self.moved.setdefault(surface, {})[scope] = cursor
+        self._waiting = {}
 
     def _fresh(self, table: Table, rows: list[Row]) -> list[Row]:
         found = table.unique(rows)
@@ -288,12 +294,3 @@ class Extraction:
         news = [record for key, record in self.reading.quarantined.items() if key not in self._kept]
         self._kept.update(record.key for record in news)
         return [quarantine_row(record, self.reading.api.now) for record in news]
-
-    def told(self) -> dict[str, Any]:
-        """For dlt's trace: what it cost, and what could not be read."""
-        tallies, names = list(self.reading.tallies.values()), self.reading.names
-        return {
-            "requests": sum(t.requests for t in tallies),
-            "not_modified": sum(t.not_modified for t in tallies),
-            "failures": [f"{names.get(p.scope, p.scope)} {p.surface}: {p.message}" for p in self.reading.problems],
-        }

@@ -18,7 +18,7 @@ from dlt.extract.items import DataItemWithMeta
 from dlt.extract.items_transform import BaseItemTransform, ItemTransform
 from dlt.extract.resource import DltResource
 
-from sources.core.reading import Batch, Walk
+from sources.core.reading import Batch, Reading, Walk
 from sources.core.scope import Found, ScopeType, find
 from sources.declared import Owned, declared, hints
 from sources.extraction import RECHECKS, Extraction, Stopped, Told
@@ -41,7 +41,7 @@ class Land(ItemTransform[Any, Any]):
     def __call__(self, item: Any, meta: Any = None) -> Any:
         if not isinstance(meta, Told):
             return item
-        self._custom_metrics = self.extraction.told()
+        self._custom_metrics = _cost(self.extraction.reading)
         return self.extraction.land(self.name, meta, item if isinstance(item, list) else [item])
 
 
@@ -146,3 +146,13 @@ def rest(extraction: Extraction) -> list[DltResource]:
 def _writing(extraction: Extraction, name: str, made: DltResource) -> DltResource:
     declared(made, extraction.tables(name), extraction.owners, is_runs=extraction.is_runs)
     return made.add_step(Land(extraction, name))
+
+
+def _cost(reading: Reading) -> dict[str, Any]:
+    """For dlt's trace: what was asked, and what could not be read."""
+    tallies, names = list(reading.tallies.values()), reading.names
+    return {
+        "requests": sum(tally.requests for tally in tallies),
+        "not_modified": sum(tally.not_modified for tally in tallies),
+        "failures": [f"{names.get(p.scope, p.scope)} {p.surface}: {p.message}" for p in reading.problems],
+    }

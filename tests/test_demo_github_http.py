@@ -327,6 +327,38 @@ def test_whose_token_it_is(app: GitHubApp) -> None:
     assert get(app, "/user", {}).status_code == 401
 
 
+def test_a_token_tells_its_scopes_and_its_end(app: GitHubApp, repo: Repo) -> None:
+    """A classic token tells its scopes with each answer, also where nothing is counted; a fine-grained one tells none."""
+    assert "x-oauth-scopes" not in get(app, "/rate_limit").headers
+    app.access.scopes["demo-token"], app.access.expire["demo-token"] = "repo, gist", "2026-12-01 00:00:00 UTC"
+    for path in ("/rate_limit", "/user", BASE):
+        told = get(app, path).headers
+        assert told["x-oauth-scopes"] == "repo, gist"
+        assert told["github-authentication-token-expiration"] == "2026-12-01 00:00:00 UTC"
+    assert "x-oauth-scopes" not in get(app, BASE, {}).headers
+
+
+def test_a_narrow_token_and_a_private_repository(app: GitHubApp, world: GitHubWorld) -> None:
+    """Without the scope it is not there; without a permission it is there and its lists are not. Public ones stay open."""
+    world.add_repo("lantern/lantern")
+    world.add_repo("lantern/secret", private=True)
+    app.access.scopes["demo-token"] = "gist"
+    assert get(app, "/repos/lantern/secret").status_code == 404 and get(app, BASE).status_code == 200
+    app.access.scopes.clear()
+    app.access.permissions["demo-token"] = {"issues"}
+    answers = {path: get(app, f"/repos/lantern/secret{path}") for path in ("", "/issues", "/issues/comments", "/pulls")}
+    assert {path: answer.status_code for path, answer in answers.items()} == {
+        "": 200, "/issues": 200, "/issues/comments": 200, "/pulls": 403
+    }  # fmt: skip
+    assert answers["/pulls"].headers["x-accepted-github-permissions"] == "pull_requests=read"
+    assert get(app, f"{BASE}/pulls").status_code == 200
+
+
+def test_a_token_of_an_app_is_nobodys(app: GitHubApp, repo: Repo) -> None:
+    app.access.installations.add("demo-token")
+    assert get(app, "/user").status_code == 403 and get(app, BASE).status_code == 200
+
+
 # GraphQL
 
 

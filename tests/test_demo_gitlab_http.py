@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.demo.gitlab.api.access import Throttled
 from pipelines.demo.gitlab.api.app import GitLabApp
+from pipelines.demo.gitlab.api.endpoints import API
 from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.demo.server.serve import serving
@@ -443,3 +444,24 @@ def test_a_token_with_read_api_alone(app: GitLabApp, project: Project) -> None:
     app.access.readers.add("demo-token")
     refused = ask(app, "POST", f"{MRS}/{mr.iid}/notes", json={"body": "hi"})
     assert refused.status_code == 403 and refused.json()["error"] == "insufficient_scope" and not mr.notes
+
+
+def test_a_token_looks_at_itself(app: GitLabApp, project: Project) -> None:
+    """Whatever its scopes; all else needs api or read_api, also where nobody needs a token. An old server knows no such
+    address."""
+    itself = f"{API}/personal_access_tokens/self"
+    assert get(app, itself).json()["scopes"] == ["api"] and get(app, itself, {}).status_code == 401
+    app.access.scopes["demo-token"], app.access.expire["demo-token"] = ["read_user"], "2026-12-01"
+    told = get(app, itself).json()
+    assert (told["scopes"], told["expires_at"], told["active"]) == (["read_user"], "2026-12-01", True)
+    assert get(app, f"{API}/user").status_code == 200 and get(app, MRS, {}).status_code == 200
+    refused = get(app, MRS)
+    assert refused.status_code == 403 and refused.json()["error"] == "insufficient_scope"
+    app.world.field_names = "old"
+    assert get(app, itself).status_code == 404
+
+
+def test_an_expired_token(app: GitLabApp, project: Project) -> None:
+    app.access.expired.add("demo-token")
+    refused = get(app, MRS)
+    assert refused.status_code == 401 and "expired" in refused.json()["error_description"]

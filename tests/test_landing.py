@@ -79,6 +79,20 @@ def test_rows_and_moved_cursors_are_news_another_etag_is_not(home: DataDir) -> N
         assert landed(talk(home), batch).packages == packages
 
 
+def test_another_etag_goes_with_what_else_is_new(home: DataDir) -> None:
+    """Whether it was met before or after that: else it would be asked for in vain as long as nothing else happens there."""
+    landed(
+        talk(home),
+        Batch("notes", "2", {}, {"since": 1, "etag": "a"}),
+        Batch("notes", "3", {}, {"since": 1, "etag": "a"}),
+    )
+    later = [Batch("notes", scope, {}, {"since": 1, "etag": "b"}) for scope in "23"]
+    landed(talk(home), later[0], notes(1, cursor={"since": 1}), later[1])
+    assert {scope: cursor["etag"] for scope, cursor in talk(home).cursors["notes"].items() if scope != "1"} == {
+        "2": "b", "3": "b",
+    }  # fmt: skip
+
+
 def test_what_is_there_is_merged(home: DataDir) -> None:
     """By the same disposition in each run, whoever filled the table, and how far: dlt's own tools show it."""
     versions = set[int]()

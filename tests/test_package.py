@@ -22,6 +22,7 @@ OURS = {"sources", "pipelines", "tests", "bench"}
 ROOMS = {
     "pipelines/charts": "notebooks",
     "notebooks": "notebooks",
+    "pipelines/ask/agents": "agents",
     "pipelines/warehouse/postgres": "postgres",
     "pipelines/warehouse/ducklake": "ducklake",
 }

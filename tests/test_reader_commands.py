@@ -45,10 +45,10 @@ def test_people_are_told_too(demo: Reader) -> None:
 
 
 def test_every_reading_command_takes_json(demo: Reader) -> None:
-    """The one envelope, everywhere; only a shell's script is no answer."""
+    """The one envelope, everywhere; only a shell's script and an agent's server are no answers."""
     for each in demo.data("commands")["commands"]:
         has_json = "as_json" in {parameter["name"] for parameter in each["parameters"]}
-        assert has_json == (each["name"] != "earshot completion"), each["name"]
+        assert has_json == (each["name"] not in ("earshot completion", "earshot mcp")), each["name"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

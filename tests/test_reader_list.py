@@ -150,6 +150,43 @@ def test_the_order_is_stable_and_newest_first(demo: Reader) -> None:
     assert whole[:30] == demo.data("list", "events", "--limit", "30") == demo.data("list", "events", "--limit", "30")
 
 
+def test_diff_notes_are_all_that_is_pinned_to_a_change(demo: Reader, worlds: dict[str, Any]) -> None:
+    """On the one that is named as many as the world has, in pieces too; by file, and what is not resolved."""
+    truth = worlds["gitlab"].truth(reader="earshot")
+    there = [
+        n
+        for n in truth.notes.values()
+        if n["project_id"] == 1001 and n["parent"] == ("merge_request", 1) and n["position"]
+    ]
+    words = ("list", "diff-notes", "--mr", "console/1")
+    whole = demo.data(*words)
+    assert sorted(row["body"] for row in whole) == sorted(n["body"] for n in there) and len(there) > 3
+    assert [row for n in range(0, 9, 2) for row in demo.data(*words, "--limit", "2", "--offset", str(n))] == whole
+    below = demo.data(*words, "--path", "src/table/")
+    assert (
+        below == [row for row in whole if row["path"].startswith("src/table/")]
+        and demo.data(*words, "--path", "src/tab") == []
+    )
+    assert demo.data(*words, "--unresolved") == [row for row in whole if not row["is_resolved"]]
+    shown = demo.ask(*words, "--limit", "1", width=80)
+    assert max(map(len, shown.lines)) <= 80 and whole[0]["reference"] in shown.out and "console/1" in shown.out
+
+
+def test_threads_of_one_thing_and_who_waits_longest(demo: Reader) -> None:
+    """As `show` has them; the oldest first is the newest last, in pieces too."""
+    shown = {each["thread_id"] for each in demo.data("show", "mr", "console/9")["discussions"]}
+    mine = {row["thread_id"] for row in demo.data("list", "threads", "--mr", "console/9")}
+    assert shown - mine == set() and all(":!9:" in thread_id for thread_id in mine) and len(mine) > 1
+    words = ("list", "threads", "--waiting-on", "team", "--limit", "500")
+    oldest = [row["last_at"] for row in demo.data(*words, "--oldest")]
+    assert oldest == sorted(row["last_at"] for row in demo.data(*words)) and len(oldest) > 20
+    rest = demo.json("list", "threads", "--waiting-on", "team", "--oldest", "--limit", "5", "--offset", "5")
+    assert [row["last_at"] for row in rest["data"]] == oldest[5:10] and rest["meta"]["total"] == len(oldest)
+    beyond = demo.json(*words, "--offset", "9999")
+    assert beyond["data"] == [] and beyond["meta"]["total"] == len(oldest)
+    assert demo.ask("list", "threads", "--mr", "console/999").code == 1
+
+
 def test_open_shows_pages_in_the_browser(demo: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is listed, as tabs; a flood of them is refused before the first."""
     opened: list[str] = []

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from pipelines.ask.commands.digest import digest
 from pipelines.ask.commands.status import status
 from pipelines.run import main
 from pipelines.state import decisions
@@ -41,7 +42,7 @@ def test_a_recipe_asks_for_nothing_that_is_not_there(name: str) -> None:
     """Whatever option of ours it names is one; and it holds no secret."""
     text = (RECIPES / name).read_text(encoding="utf-8")
     for line in text.splitlines():
-        for name, command in (("earshot sync", main), ("earshot status", status)):
+        for name, command in (("earshot sync", main), ("earshot status", status), ("earshot digest", digest)):
             known = {option for parameter in command.params for option in parameter.opts}
             _, ours, rest = line.partition(name)
             for word in rest.split() if ours else ():
@@ -71,6 +72,29 @@ def test_cron_mails_what_does_not_end_well(tmp_path: Path, code: int, mailed: st
     )
     assert told.stdout + told.stderr == mailed
     assert (tmp_path / "earshot" / "data" / "cron.log").read_text() == "x\n"
+
+
+@pytest.mark.parametrize(("code", "posted"), [(0, '{"text": "**Said** \\"x\\"\\n"}\n'), (1, "")])
+def test_cron_posts_a_digest_and_nothing_instead(tmp_path: Path, code: int, posted: str) -> None:
+    """As one JSON text, whatever is in it; where there is none nothing is posted, and cron mails why."""
+    by_mail, to_chat = (line for line in (RECIPES / "digest.crontab").read_text().splitlines() if line[:1].isdigit())
+    folder = tmp_path / "earshot" / ".venv" / "bin"
+    folder.mkdir(parents=True)
+    (folder / "python").symlink_to(sys.executable)
+    for name, text in (
+        ("earshot", f"test {code} = 0 && echo '**Said** \"x\"' || {{ echo why >&2; exit {code}; }}"),
+        ("curl", f'cat > {tmp_path}/posted; echo "$@" >&2'),
+    ):
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o700)
+    environ = {**os.environ, "HOME": str(tmp_path), "PATH": f"{folder}:{os.environ['PATH']}", "EARSHOT_WEBHOOK": "hook"}
+    for line in (by_mail, to_chat):
+        command = line.split(None, 5)[5]
+        assert "%" not in command, "cron ends a line there"
+        told = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=environ)
+        assert (told.returncode == 0) == (code == 0) and ("why" in told.stderr) == (code == 1)
+    assert told.stderr.rstrip().endswith("hook") == (code == 0)
+    assert ((tmp_path / "posted").read_text() if (tmp_path / "posted").exists() else "") == posted
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not installed")

@@ -83,7 +83,7 @@ def test_an_index_that_cannot_be_written_is_seen_too(
     def full(*_: object, **__: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(documents, "begun", full)
+    monkeypatch.setattr(documents, "opened", full)
     news(world, project, 1)
     assert gitlab.run().exit_code == 3
     assert last(gitlab)[:2] == ("partial", 3)

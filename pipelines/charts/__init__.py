@@ -4,11 +4,11 @@ Needs the extra `[notebooks]`; nothing else in the package imports it.
 """
 
 from pipelines.ask.query.health import judge, remedy
-from pipelines.charts.discussions import discussions, find
+from pipelines.charts.discussions import discussions, find, hits_of
 from pipelines.charts.drawn import over_time, ranked, run_by_run, spread
 from pipelines.charts.live import Chosen, begin, beside, clock, numbers
-from pipelines.charts.page import table, title
-from pipelines.charts.questions import Nothing, ask, bounds, control, held, ledger
+from pipelines.charts.page import nothing, table, title
+from pipelines.charts.questions import Nothing, ask, asking, bounds, control, held, known_places, ledger
 from pipelines.charts.spans import PERIODS, length, length_of, period
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Chosen",
     "Nothing",
     "ask",
+    "asking",
     "begin",
     "beside",
     "bounds",
@@ -24,10 +25,13 @@ __all__ = [
     "discussions",
     "find",
     "held",
+    "hits_of",
     "judge",
+    "known_places",
     "ledger",
     "length",
     "length_of",
+    "nothing",
     "numbers",
     "over_time",
     "period",

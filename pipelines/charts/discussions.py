@@ -11,7 +11,7 @@ from pipelines.charts.questions import home, known_places
 from pipelines.search.index import Unreadable, reading
 from pipelines.search.query import Hit, Only, search_index
 
-__all__ = ["discussion", "discussions", "find"]
+__all__ = ["discussion", "discussions", "find", "hits_of"]
 
 ABOUT = ("source", "parent_number", "title", "opening_words")  # and scope_name, in whose place it stands
 MOST = 25
@@ -40,16 +40,21 @@ def discussion(row: Mapping[str, Any], known: Names) -> str:
 
 def find(text: str, **only: Any) -> tuple[list[Row], str]:
     """Discussions in which it was said, within the page's filters; and what to say where there are none."""
+    hits, otherwise = hits_of(text, MOST, **only)
+    known = known_places()
+    return [_row(hit, known) for hit in hits], otherwise
+
+
+def hits_of(text: str, most: int, **only: Any) -> tuple[list[Hit], str]:
+    """The best first, as the index finds them."""
     place = home()
     if not place.search.exists():
         return [], "There is no search index here yet: the next run makes it, or earshot index does."
     try:
         with reading(place.search) as index:
-            hits = search_index(index, place, text, Only(**only), limit=MOST)
+            return search_index(index, place, text, Only(**only), limit=most), "Nobody said that."
     except Unreadable as error:
         return [], f"The search index cannot be read ({error}): the next run makes it anew."
-    known = known_places()
-    return [_row(hit, known) for hit in hits], "Nobody said that."
 
 
 def _row(hit: Hit, known: Names) -> Row:

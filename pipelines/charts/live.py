@@ -10,7 +10,7 @@ from pipelines.ask.query.control import Control
 from pipelines.charts.page import as_of, cards, nothing
 from pipelines.charts.questions import Bounds, Nothing, stamp
 
-__all__ = ["Chosen", "begin", "beside", "clock", "numbers"]
+__all__ = ["Chosen", "begin", "beside", "clock", "numbers", "printed"]
 
 ROOM = "22rem"  # that a picture wants
 
@@ -58,14 +58,14 @@ def clock() -> tuple[Any, mo.ui.refresh]:
 def begin(found: Bounds | Control | Nothing) -> mo.Html:
     """As of when this is; or why there is nothing to see."""
     if isinstance(found, Nothing):
-        _print(": ".join(filter(None, (found.message, found.hint))))
+        printed(": ".join(filter(None, (found.message, found.hint))))
         return mo.Html(nothing(found))
     return mo.Html(as_of(found.until) if isinstance(found, Bounds) else "")
 
 
 def numbers(of: str, told: Mapping[str, object], otherwise: str = "") -> mo.Html:
     """The few that come before the pictures; where the first of them is 0, how to get others."""
-    _print(f"{of}: " + ", ".join(f"{name} {value}" for name, value in told.items()))
+    printed(f"{of}: " + ", ".join(f"{name} {value}" for name, value in told.items()))
     is_none = otherwise and not next(iter(told.values()))
     return mo.Html(nothing(Nothing("nothing was found", otherwise)) if is_none else cards(told))
 
@@ -81,6 +81,7 @@ def beside(left: Any, right: str | Any, widths: Sequence[float] = (1, 1)) -> mo.
     return mo.Html(f'<div style="display: flex; flex-wrap: wrap; gap: 1.5rem 2rem">{placed}</div>')
 
 
-def _print(words: str) -> None:
+def printed(words: str) -> None:
+    """Where a notebook runs as a script."""
     if mo.app_meta().mode == "script":
         print(words)

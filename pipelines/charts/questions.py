@@ -17,7 +17,7 @@ from pipelines.warehouse.configured import its_home
 from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.errors import Unavailable
 
-__all__ = ["Bounds", "Nothing", "ask", "bounds", "control", "held", "home", "known_places", "ledger", "stamp"]
+__all__ = ["Bounds", "Nothing", "ask", "asking", "bounds", "control", "held", "home", "known_places", "ledger", "stamp"]
 
 # A process's second connection to a path gets the file that its first one still holds, replaced or not: so never two
 _ALONE = Lock()
@@ -59,7 +59,7 @@ def stamp() -> str:
 
 def ask(query: str, **values: Any) -> list[Row]:
     """A question to the published file, by itself: the file is not held between questions. Days are UTC's."""
-    with _published() as warehouse:
+    with asking() as warehouse:
         return warehouse.rows(query, values)
 
 
@@ -79,7 +79,7 @@ def bounds(*needed: str) -> Bounds | Nothing:
 def known_places() -> Names:
     """What projects are called where there are several."""
     try:
-        with _published() as warehouse:
+        with asking() as warehouse:
             return names(warehouse)
     except Refusal:
         return {}
@@ -112,7 +112,8 @@ def ledger(query: str, *values: object) -> list[Row]:
 
 
 @contextmanager
-def _published() -> Iterator[Published]:
+def asking() -> Iterator[Published]:
+    """For several questions that belong together: opening the file costs more than most of them. No `ask` within."""
     with _ALONE, published(home()) as warehouse:
         warehouse.connection.execute("SET TimeZone = 'UTC'")
         yield warehouse

@@ -36,7 +36,7 @@ SHARED = {
     "first_at": "when it was first met",
     "handle": "what the account is called today",
     "id": "the service's own id, shared by all versions",
-    "is_actionable": "somebody may have to act on it: the latest version, of a person, where it is open and watched",
+    "is_actionable": "somebody may have to act on it: the latest version, of a person, in what is open and unresolved",
     "in_reply_to": "id of what it answers, where the service tells",
     "is_bot": "said by a program",
     "is_complete": "false: a part of it is still to be read",

@@ -14,7 +14,6 @@ import pendulum
 from pendulum import DateTime
 
 from sources.core.http.limits import Quota
-from sources.core.values import instant, maybe
 
 __all__ = ["LONG_AGO", "SCHEMA", "Folded", "QuotaLeft", "RunState", "SourceState", "quotas", "sources"]
 
@@ -31,6 +30,10 @@ Counts = Mapping[str, Mapping[str, int]]  # source → scope → how many
 T = TypeVar("T")
 
 
+def _instant(told: str) -> DateTime:
+    return DateTime.fromisoformat(told).in_timezone("UTC")
+
+
 @dataclass(frozen=True)
 class Folded:
     """How far the ledger was folded: the first run that is kept in full, and when that was looked for."""
@@ -40,7 +43,7 @@ class Folded:
 
     @classmethod
     def load(cls, kept: dict[str, Any]) -> "Folded":
-        return cls(kept["first_run"], instant(kept["looked_at"]))
+        return cls(kept["first_run"], _instant(kept["looked_at"]))
 
 
 class QuotaLeft(TypedDict):
@@ -106,7 +109,7 @@ class SourceState(_State):
     __slots__ = ()
 
     turn = Kept(0)  # how many runs over all that is configured there were
-    swept_at = Kept[DateTime | None](None, instant)
+    swept_at = Kept[DateTime | None](None, _instant)
     met_sweeping = Kept[Lists](frozenset(), lambda kept: frozenset((scope, surface) for scope, surface in kept))
     nothing_due_by = Kept[str | None](None)  # the rule by which the last look found nothing to read again
     clock_ahead = Kept(0.0)  # seconds that this machine's clock was ahead of the service's
@@ -114,7 +117,7 @@ class SourceState(_State):
 
     def keep_quota(self, told: Quota) -> None:
         """For whoever asks between runs."""
-        until, now = maybe(_text, told.reset_at), _text(pendulum.now("UTC"))
+        until, now = _text(told.reset_at) if told.reset_at else None, _text(pendulum.now("UTC"))
         self.quota = {"remaining": told.remaining, "limit": told.limit, "reset_at": until, "told_at": now}
 
 

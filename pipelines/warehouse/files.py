@@ -19,6 +19,7 @@ __all__ = ["DEMO_RUN", "Files", "copied", "set_aside"]
 
 log = logging.getLogger("earshot")
 
+LOCKS = Path("/proc/locks")  # Linux tells there who holds what
 DEMO_RUN = "demo-run"  # stands in a demo's directory: what it remembers
 
 
@@ -90,6 +91,17 @@ class Files:
             self._clear()
             yield
 
+    def held_by(self) -> str | None:
+        """Who runs here now. Only looked at: whoever tried the lock would be in a run's way for that moment."""
+        file = self.path / "earshot.lock"
+        try:
+            lock = file.stat()
+            locks = LOCKS.read_text(encoding="ascii") if LOCKS.is_file() else None
+            is_held = _is_locked(lock, locks) if locks is not None else _is_alive(file)
+        except OSError:
+            return None
+        return _holder(file) if is_held else None
+
     def _clear(self) -> None:
         """What is in the place of files that are made anew: an empty directory goes (containers make one for a mount
         that is missing), and what may be somebody's is kept beside.
@@ -131,6 +143,23 @@ def copied(source: Path, target: Path, tidied: Callable[[Path], None] = lambda c
     finally:
         os.close(folder)
     return target.stat().st_size
+
+
+def _is_locked(lock: os.stat_result, locks: str) -> bool:
+    """`1: FLOCK  ADVISORY  WRITE 4711 08:01:131105 0 EOF`: the device in hexadecimal digits, and the inode."""
+    where = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+    return any(where in words and "FLOCK" in words for words in map(str.split, locks.splitlines()))
+
+
+def _is_alive(lock: Path) -> bool:
+    """Elsewhere: the process that wrote its number there last."""
+    try:
+        os.kill(int(json.loads(lock.read_text(encoding="utf-8"))["pid"]), 0)
+    except PermissionError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return True
 
 
 def _holder(path: Path) -> str:

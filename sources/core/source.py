@@ -1,7 +1,8 @@
 """What a service must bring to be read by a run; pipelines/ knows nothing else of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 from sources.core.reading import Batch, Reading, Walk
@@ -9,7 +10,7 @@ from sources.core.surfaces import Fills
 from sources.core.unread import Unread
 from sources.core.values import Row, Table
 
-__all__ = ["Source", "read_all", "side_by_side"]
+__all__ = ["Enough", "Source", "read_all", "side_by_side"]
 
 AT_ONCE = 20
 
@@ -50,16 +51,34 @@ class Source(Protocol):
         """What does not add up, read again by itself."""
 
 
+class Enough(Exception):
+    """Whoever takes what is read wants no more of this walk."""
+
+
+@contextmanager
+def enough() -> Iterator[None]:
+    """Ends a walk there, wherever in it that was said."""
+    try:
+        yield
+    except Enough:
+        return
+    except BaseExceptionGroup as several:
+        if several.split(Enough)[1] is not None:
+            raise
+
+
 async def read_all(source: Source, reading: Reading, take: Callable[[Batch], Awaitable[None]]) -> None:
-    """What a run would read, without dlt. Whoever takes it may stop it by an exception."""
+    """What a run would read, without dlt."""
 
     async def one(walk: Walk) -> None:
         walked = reading.walked(walk.surface, walk.scope, walk.batches) if walk.surface else walk.batches
-        async for batch in walked:
-            await take(batch)
+        with enough():
+            async for batch in walked:
+                await take(batch)
 
     async def place(walks: Callable[[], Awaitable[list[Walk]]]) -> None:
-        await side_by_side((one(walk) for walk in await walks()), AT_ONCE)
+        with enough():
+            await side_by_side((one(walk) for walk in await walks()), AT_ONCE)
 
     await side_by_side((place(walks) for walks in source.readings(reading)), AT_ONCE)
     await side_by_side((one(walk) for walk in source.beside(reading)), source.at_once)

@@ -72,6 +72,7 @@ def declared(service: Github, extraction: Extraction) -> Any:
     return [
         found,
         surface(extraction, found, "repositories", Found.batches, is_list=False),
-        *map(listed, (*SURFACES, *BY_DUE)),
+        *map(listed, SURFACES),
+        *(map(listed, BY_DUE) if extraction.is_runs or service.config.reads_threads else ()),
         *rest(extraction),
     ]

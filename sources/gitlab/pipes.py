@@ -91,7 +91,8 @@ def declared(service: Gitlab, extraction: Extraction) -> Any:
         surface(extraction, found, "projects", Found.batches, is_list=False),
         list_of("merge_requests"),
         list_of("issues"),
-        *(hanging_on(name) for name, kind in READ.items() if is_wanted(kind, config)),
+        # what is switched off is no walk, but its tables are there: a run makes all of them
+        *(hanging_on(name) for name, kind in READ.items() if extraction.is_runs or is_wanted(kind, config)),
         *rest(extraction),
     ]
 

@@ -9,6 +9,7 @@ import click
 from pipelines.ask.format import lines
 from pipelines.ask.format.answer import USAGE, Answer, Refusal, answering
 from pipelines.ask.format.shown import NOUNS, headline, line
+from pipelines.ask.query import find
 from pipelines.ask.query.acks import acknowledged, answered
 from pipelines.ask.query.filters import login, options, parents_where, places, threads_where
 from pipelines.ask.query.known import why_empty
@@ -22,7 +23,8 @@ __all__ = ["listing", "open_pages"]
 
 TABS = 10
 PARENT = ("source", "project", "state", "author", "assignee")
-TURN = ("waiting_on", "unresolved", "since", "limit", "open")
+TURN = ("waiting_on", "unresolved", "since", "limit", "offset", "open")
+ON = ("mr", "pr", "issue")
 ANSWERED = """
 SELECT command_key FROM staging.marks
 WHERE kind = 'command' AND (command_key IN (FROM answered) OR said_key IN (FROM answered))
@@ -60,7 +62,7 @@ def issues(**asked: Any) -> Answer:
 
 
 @listing.command()
-@options("source", "author", "kind", "since", "limit", "open")
+@options("source", "author", "kind", "since", "limit", "offset", "open")
 @answering
 def posts(**asked: Any) -> Answer:
     """Posts, replies, quotes and reposts."""
@@ -75,25 +77,44 @@ def posts(**asked: Any) -> Answer:
 
 
 @listing.command()
-@options("source", "project", "state", "author", *TURN)
+@options("source", "project", "state", "author", *ON)
+@click.option("--oldest", is_flag=True, help="What waits longest first.")
+@options(*TURN)
 @answering
-def threads(**asked: Any) -> Answer:
+def threads(oldest: bool, **asked: Any) -> Answer:
     """Discussions: whose turn it is, what was said last."""
-    where = threads_where(asked)
-    relation = (
-        "FROM (SELECT t.*, p.title, p.state FROM feedback.threads AS t"
-        f" LEFT JOIN feedback.parents AS p ON p.parent_key = t.parent_key) WHERE {where.sql}"
-    )
+    order = f"last_at {'' if oldest else 'DESC'}, thread_id"
     with published() as warehouse:
-        found = _page(warehouse, relation, where, "last_at DESC, thread_id", asked)
+        where = _on(warehouse, threads_where(asked), asked)
+        relation = (
+            "FROM (SELECT t.*, p.title, p.state FROM feedback.threads AS t"
+            f" LEFT JOIN feedback.parents AS p ON p.parent_key = t.parent_key) WHERE {where.sql}"
+        )
+        found = _page(warehouse, relation, where, order, asked)
         return _answer("Threads", lines.threads, *found, warehouse, asked, "thread_id")
+
+
+@listing.command("diff-notes")
+@options("source", "project", "author", *ON)
+@click.option("--path", metavar="PATH", help="Only on this file, or below this folder.")
+@options("unresolved", "since", "limit", "offset", "open")
+@answering
+def diff_notes(**asked: Any) -> Answer:
+    """Comments on places in diffs: file, line, is it outdated."""
+    where = places(Where.all(), asked).given(login(asked["author"]), "lower(author) = ?")
+    where.given((asked["path"] or "").rstrip("/"), "path = ? OR starts_with(path, ? || '/')", times=2)
+    where.flag(asked["unresolved"], "is_resolved IS NOT TRUE").given(asked["since"], "created_at >= ?")
+    with published() as warehouse:
+        relation = f"FROM feedback.diff_notes WHERE {_on(warehouse, where, asked).sql}"  # with its values in `where`
+        found = _page(warehouse, relation, where, "created_at DESC, event_key", asked)
+        return _answer("Diff notes", lines.diff_notes, *found, warehouse, asked, "thread_id")
 
 
 @listing.command()
 @options("source", "project", "author", "kind", "since")
 @click.option("--actionable", is_flag=True, help="Only what somebody may have to act on.")
 @click.option("--unacked-by", metavar="CONSUMER", help="Only what `ack` did not mark for this consumer; oldest first.")
-@options("limit", "open")
+@options("limit", "offset", "open")
 @answering
 def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
     """Every version of every utterance."""
@@ -115,7 +136,7 @@ def events(actionable: bool, unacked_by: str | None, **asked: Any) -> Answer:
 @options("source", "project", "author", "since")
 @click.option("--name", metavar="NAME", help="Only this command.")
 @click.option("--unanswered", is_flag=True, help="Only what stands, may be asked by its author and has no answer yet.")
-@options("limit", "open")
+@options("limit", "offset", "open")
 @answering
 def commands(name: str | None, unanswered: bool, **asked: Any) -> Answer:
     """Slash commands in what was said.
@@ -143,12 +164,21 @@ def _parents(noun: str, asked: dict[str, Any]) -> Answer:
         return _answer(many, lines.parents, *found, warehouse, asked)
 
 
+def _on(warehouse: Published, where: Where, asked: dict[str, Any]) -> Where:
+    """Only what is said on the one thing that is named, if one is."""
+    for noun in ON:
+        if asked[noun]:
+            where.given(find.parent(warehouse, noun, asked[noun], asked)["parent_key"], "parent_key = ?")
+    return where
+
+
 def _page(
     warehouse: Published, relation: str, where: Where, order: str, asked: dict[str, Any]
 ) -> tuple[list[Row], int]:
-    """The first rows, and how many there are in all; these are only counted if they are not all shown."""
-    rows = warehouse.rows(f"SELECT * {relation} ORDER BY {order} LIMIT ?", [*where.values, asked["limit"]])
-    if len(rows) < asked["limit"]:
+    """The first rows, or those after them, and how many there are in all: only counted if they are not all shown."""
+    limit, offset = asked["limit"], asked["offset"]
+    rows = warehouse.rows(f"SELECT * {relation} ORDER BY {order} LIMIT ? OFFSET ?", [*where.values, limit, offset])
+    if len(rows) < limit and not offset:
         return rows, len(rows)
     return rows, warehouse.row(f"SELECT count(*) AS n {relation}", where.values)["n"]
 

@@ -14,6 +14,7 @@ from pipelines.ask.query import find
 from pipelines.ask.query.filters import options
 from pipelines.ask.query.names import Names, names, reference, short_id
 from pipelines.ask.query.published import Published, Row, published
+from pipelines.ask.query.reading_page import PAGE, page_of
 from pipelines.ask.query.times import ago, instant
 from pipelines.sync.output.summary import safe
 
@@ -33,6 +34,12 @@ def open_() -> None:
     """One thing, in the browser."""
 
 
+def here(command: Callable[..., Any]) -> Callable[..., Any]:
+    told = f"Likewise, at this address. [default: [earshot] page, else {PAGE}]"
+    command = click.option("--page", metavar="URL", help=told)(command)
+    return click.option("--here", "is_here", is_flag=True, help="On the reading page, where it runs.")(command)
+
+
 def _of_a_parent(noun: str) -> None:
     _, one, _ = NOUNS[noun]
     told = f"{one} by its number, as lists name it: 847, console/847."
@@ -48,10 +55,12 @@ def _of_a_parent(noun: str) -> None:
     @open_.command(noun, help=told)
     @click.argument("iid")
     @options("project", "source")
+    @here
     @answering
-    def opened(iid: str, **asked: Any) -> Answer:
+    def opened(iid: str, is_here: bool, page: str | None, **asked: Any) -> Answer:
         with published() as warehouse:
-            return _open(find.parent(warehouse, noun, iid, asked)["url"])
+            row = find.parent(warehouse, noun, iid, asked)
+        return _open(page_of(row["parent_key"], page) if is_here or page else row["url"])
 
 
 for _noun in NOUNS:
@@ -99,20 +108,24 @@ def show_thread(id_: str) -> Answer:
 
 @open_.command("post")
 @click.argument("uri", metavar="ID")
+@here
 @answering
-def open_post(uri: str) -> Answer:
+def open_post(uri: str, is_here: bool, page: str | None) -> Answer:
     """A post by its short id, at:// or https:// address."""
     with published() as warehouse:
-        return _open(find.post(warehouse, uri)["url"])
+        row = find.post(warehouse, uri)
+    return _open(page_of(row["parent_key"], page) if is_here or page else row["url"])
 
 
 @open_.command("thread")
 @click.argument("id_", metavar="ID")
+@here
 @answering
-def open_thread(id_: str) -> Answer:
+def open_thread(id_: str, is_here: bool, page: str | None) -> Answer:
     """A thread by its short id, or any event key of it."""
     with published() as warehouse:
-        return _open(find.thread(warehouse, id_)["url"])
+        row = find.thread(warehouse, id_)
+    return _open(page_of(row["thread_id"], page) if is_here or page else row["url"])
 
 
 def _open(url: str | None) -> Answer:

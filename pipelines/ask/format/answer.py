@@ -3,13 +3,14 @@ programs, and refusals likewise.
 """
 
 import functools
+import inspect
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,8 +21,9 @@ from sources.core.config import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["FAILED", "USAGE", "Answer", "Refusal", "after", "answering", "console", "typed"]
+__all__ = ["FAILED", "USAGE", "Answer", "Refusal", "after", "answer_of", "answered", "answering", "console", "typed"]
 
+T = TypeVar("T")
 FAILED, USAGE, LOCKED = 1, 2, 4
 DAMAGED = "put its backup in its place, or move it away: the next run makes it of what was published"
 NO_ROOM = "see that there is room on its disk and that you may write there; then try again"
@@ -54,22 +56,9 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
     @functools.wraps(question)
     def command(as_json: bool, **options: Any) -> None:
         try:
-            _refuse_half_characters(options.values())
-            answer = question(**options)
-        except ConfigError as error:
-            sys.exit(_refused(Refusal("CONFIG", str(error), exit_code=USAGE), as_json))
+            answer = answered(question, options)
         except Refusal as refusal:
             sys.exit(_refused(refusal, as_json))
-        except Locked as error:
-            sys.exit(_refused(Refusal("LOCKED", str(error), "try again when it is done", LOCKED), as_json))
-        except (LandingError, Unavailable) as error:
-            sys.exit(_refused(Refusal("UNAVAILABLE", str(error), "try again"), as_json))
-        except OSError as error:
-            told = f"{error.strerror or error}: {error.filename or 'the data directory'}"
-            sys.exit(_refused(Refusal("FAILED", told), as_json))
-        except sqlite3.Error as error:
-            told = f"the data directory's control.sqlite cannot be used: {error}"
-            sys.exit(_refused(Refusal("FAILED", told, after(error)), as_json))
         if as_json and answer.rows is not None:
             envelope_of(answer.rows, {**answer.meta, "exit_code": answer.exit_code})
         elif as_json:
@@ -79,6 +68,38 @@ def answering(question: Callable[..., Answer]) -> Callable[..., None]:
         sys.exit(answer.exit_code)
 
     return command
+
+
+def answered(question: Callable[..., T], options: Mapping[str, Any]) -> T:
+    """The answer; whatever it is that cannot be used or reached is a `Refusal`."""
+    try:
+        _refuse_half_characters(options.values())
+        return question(**options)
+    except ConfigError as error:
+        raise Refusal("CONFIG", str(error), exit_code=USAGE) from error
+    except Locked as error:
+        raise Refusal("LOCKED", str(error), "try again when it is done", LOCKED) from error
+    except (LandingError, Unavailable) as error:
+        raise Refusal("UNAVAILABLE", str(error), "try again") from error
+    except BrokenPipeError:  # whoever read on has gone: click ends it without a word
+        raise
+    except OSError as error:
+        raise Refusal("FAILED", f"{error.strerror or error}: {error.filename or 'the data directory'}") from error
+    except sqlite3.Error as error:
+        told = f"the data directory's control.sqlite cannot be used: {error}"
+        raise Refusal("FAILED", told, after(error)) from error
+
+
+def answer_of(command: click.Command, *words: str, **values: Any) -> Answer:
+    """A command's answer for who has no command line: values are read as typed ones are, and refused likewise."""
+    try:
+        with command.make_context(command.name, list(words), default_map=values) as context:
+            options = {name: value for name, value in context.params.items() if name != "as_json"}
+            assert command.callback
+            question: Callable[..., Answer] = inspect.unwrap(command.callback)
+            return answered(question, options)
+    except click.UsageError as error:
+        raise Refusal("USAGE", error.format_message(), exit_code=USAGE) from None
 
 
 def after(error: sqlite3.Error) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.ask.query.published import Published, Row
 
-__all__ = ["Discussion", "discussions", "notes"]
+__all__ = ["Discussion", "discussions", "notes", "with_media"]
 
 SAID = """
 SELECT said.*, place.path, place.start_line, place.line, place.side, place.is_outdated, place.diff_hunk,
@@ -42,8 +42,12 @@ class Discussion:
 
 
 def notes(warehouse: Published, parent_key: str) -> list[Row]:
+    """All that is said there, in order, each with its place in a diff."""
+    return with_media(warehouse, parent_key, warehouse.rows(SAID, {"parent": parent_key}))
+
+
+def with_media(warehouse: Published, parent_key: str, said: list[Row]) -> list[Row]:
     """With the pictures and videos of posts, as their authors describe them."""
-    said = warehouse.rows(SAID, {"parent": parent_key})
     if any(row["parent_kind"] == "post" for row in said):
         media: dict[str, list[Row]] = {}
         for row in warehouse.rows(MEDIA, {"parent": parent_key}):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from pipelines.ask.format.page import place
 from pipelines.ask.format.shown import WIDE, at, first_words, line, styled, table
 from pipelines.ask.query.published import Row
 from pipelines.ask.query.times import ago, ago_short
@@ -12,7 +13,7 @@ from pipelines.ask.query.times import ago, ago_short
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["commands", "events", "parents", "posts", "threads"]
+__all__ = ["commands", "diff_notes", "events", "parents", "posts", "threads"]
 
 Column = str | tuple[str, dict[str, Any]]
 _DRAFT = re.compile(r"^\s*(\[?(draft|wip)\]?:?|\(draft\))\s+", re.I)  # the prefix says it already
@@ -52,6 +53,20 @@ def threads(console: "Console", rows: Sequence[Row]) -> None:
             for row in rows
         ),
     )
+
+
+def diff_notes(console: "Console", rows: Sequence[Row]) -> None:
+    """Two lines each: a path wants as much room as the words."""
+    from rich.text import Text
+
+    for row in rows:
+        stands = "resolved" if row["is_resolved"] else "outdated" if row["is_outdated"] else ""
+        when = _when(console, row["created_at"])
+        about = ", ".join(each for each in (at(row["author"]), stands, when) if each)
+        head = Text.assemble((row["reference"], "cyan"), f"  {row['place']}  {line(place(row))}  {about}")
+        for each in (head, Text(f"    {first_words(row['body'])}")):
+            each.truncate(console.width, overflow="ellipsis")
+            console.print(each)
 
 
 def posts(console: "Console", rows: Sequence[Row]) -> None:

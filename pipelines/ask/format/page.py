@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["answers", "facts", "note", "parent_facts", "place", "said", "title"]
+__all__ = ["answers", "facts", "note", "parent_facts", "place", "said", "title", "verdict"]
 
 DIFF_STYLES = {"removed": "red", "added": "green"}
 DIFF_SIGNS = {"removed": "- ", "added": "+ ", "said": ""}
@@ -79,7 +79,7 @@ def note(console: "Console", row: Row, *, tags: Iterable[str] = (), indent: int 
 
     when = f" ({day(row['created_at'])}, {ago(row['created_at'])}{', edited' if row['is_edit'] else ''})"
     head = Text.assemble((("> " if mark else "") + at(row["author"]), "bold"), (when, "dim"))
-    for tag in (*tags, *_verdict(row)):
+    for tag in (*tags, *verdict(row)):
         head.append(f" [{line(tag)}]", style="green" if tag == "RESOLVED" else "cyan")
     words = Text() if row["kind"] == "repost" else _words(row)  # somebody else's words, said before
     for each in row.get("media") or () if words.plain else ():
@@ -97,7 +97,8 @@ def _tags(row: Row, discussion: Discussion) -> list[str]:
     return [tag for tag, holds in marks.items() if tag and holds]
 
 
-def _verdict(row: Row) -> list[str]:
+def verdict(row: Row) -> list[str]:
+    """Of a review what it came to; of posts what is no post of one's own."""
     if row["kind"] == "review":
         return [row["title"].upper()] if row["title"] else []
     return [row["kind"].upper()] if row["kind"] in ("quote", "repost") else []

@@ -51,6 +51,10 @@ OPTIONS = {
     ),
     "kind": click.option("--kind", metavar="KIND", help="Only this kind of utterance, e.g. note, review, post."),
     "limit": click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True),
+    "offset": click.option("--offset", type=click.IntRange(0, MOST), default=0, help="Leave out so many of the first."),
+    "mr": click.option("--mr", metavar="N", help="Only on this merge request: 12, console/12."),
+    "pr": click.option("--pr", metavar="N", help="Only on this pull request."),
+    "issue": click.option("--issue", metavar="N", help="Only on this issue."),
     "open": click.option("--open", "opens", is_flag=True, help="Open what is listed in the browser."),
 }
 

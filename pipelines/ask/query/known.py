@@ -25,7 +25,7 @@ HELD_SOURCES = "SELECT DISTINCT source AS name FROM feedback.events"
 HELD_KINDS = "SELECT DISTINCT kind AS name FROM feedback.events ORDER BY name"
 FAILING = "SELECT count(*) AS n FROM ops.failures WHERE resolved_at IS NULL"
 NAMED = 10
-NOT_FILTERS = {"limit", "opens"}
+NOT_FILTERS = {"limit", "offset", "oldest", "opens"}
 
 
 def why_empty(warehouse: "Published", asked: Mapping[str, Any]) -> str:

@@ -65,7 +65,7 @@ SELECT
         WHEN 'watched' THEN coalesce(updated_at >= life.actionable_from, true)
         WHEN 'blocked' THEN has_command
         ELSE life.state IS NULL                           -- closed and merged are so for good, also when reopened
-    END AS is_actionable,                                 -- the latest version, of a person, in a place that is open and watched, in a thread that is not resolved
+    END AS is_actionable,
     is_unlisted,
     title,
     body,

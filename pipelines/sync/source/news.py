@@ -13,19 +13,20 @@ from pendulum import DateTime
 from sources.core.cursor import differs
 from sources.core.http.client import Failure, RequestCounts
 from sources.core.reading import Batch, Quarantined, Reading
-from sources.core.source import Source, read_all
+from sources.core.source import Enough, Source, read_all
 
 __all__ = ["Looked", "has_news", "spent"]
 
 
-class News(Exception):
-    """There is some; what comes after it is not looked at."""
+class News(Enough):
+    """There is some; what comes after it is not looked at. Others are not disturbed: they have been asked, too."""
 
 
 @dataclass
 class Looked(Reading):
     """A reading that ends where it would say something that the last one did not say."""
 
+    has_news: bool = False
     is_over: bool = False  # there is none: it goes on as any other
     _held_back: list[Callable[[], None]] = field(default_factory=list)
 
@@ -35,30 +36,31 @@ class Looked(Reading):
             say()
 
     def fail(self, scope: str, surface: str, failure: Failure) -> None:
-        self._is_news((scope, surface) not in self.open_failures)
+        self.tells((scope, surface) not in self.open_failures)
         if self.is_over:
             super().fail(scope, surface, failure)
         else:
             self._held_back.append(lambda: self.fail(scope, surface, failure))
 
     def skip(self, name: str, why: str) -> None:
-        self._is_news(self.skipped_before.get(name) != why)
+        self.tells(self.skipped_before.get(name) != why)
         super().skip(name, why)
 
     def keep(self, record: Quarantined) -> None:
-        self._is_news()
+        self.tells()
         super().keep(record)
 
     def tell(self, text: str) -> None:
-        self._is_news()
+        self.tells()
         super().tell(text)
 
     def backfills(self, surface: str, scope: str, until: DateTime) -> None:
-        self._is_news()
+        self.tells()
         super().backfills(surface, scope, until)
 
-    def _is_news(self, differs: bool = True) -> None:
+    def tells(self, differs: bool = True) -> None:
         if differs and not self.is_over:
+            self.has_news = True
             raise News
 
 
@@ -67,18 +69,12 @@ async def has_news(source: Source, reading: Looked) -> bool:
 
     async def take(batch: Batch) -> None:
         known = reading.saved.get(batch.surface, {}).get(batch.scope)
-        if any(batch.rows.values()) or (batch.cursor is not None and differs(batch.cursor, known)):
-            raise News
+        reading.tells(any(batch.rows.values()) or (batch.cursor is not None and differs(batch.cursor, known)))
 
-    try:
-        await read_all(source, reading, take)
-    except BaseExceptionGroup as several:
-        _, others = several.split(News)
-        if others is not None:
-            raise
-        return True
-    reading.ends()
-    return False
+    await read_all(source, reading, take)
+    if not reading.has_news:
+        reading.ends()
+    return reading.has_news
 
 
 def spent(reading: Reading) -> dict[tuple[str, str], RequestCounts]:

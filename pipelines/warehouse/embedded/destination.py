@@ -80,15 +80,21 @@ class Embedded:
         with self.building(home, {}) as connection:
             connection.execute(FORGET.format(source), [pipeline, pipeline])
 
-    def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> nullcontext[None]:
-        """dlt makes the tables, and adds most columns."""
-        if tables and home.warehouse.exists():
+    @contextmanager
+    def landing(self, home: Home, source: str, tables: Sequence["Table"]) -> Iterator[None]:
+        """dlt makes the tables, and adds most columns; what it makes with their first row only is there, too."""
+        families = {f"{source}.{name}": table for root in tables for name, table in root.family().items()}
+        if families and home.warehouse.exists():
             from pipelines.models.landed_tables import widen
 
-            families = [(name, table) for root in tables for name, table in root.family().items()]
             with self.building(home, {}) as connection:
-                widen(connection, {f"{source}.{name}": table for name, table in families})
-        return nullcontext()
+                widen(connection, families)
+        yield
+        if families:
+            from pipelines.models.landed_tables import ensure
+
+            with self.building(home, {}) as connection:
+                ensure(connection, families)
 
     def cursors(self, home: Home, source: str) -> None:
         return None

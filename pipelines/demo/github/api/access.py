@@ -7,6 +7,11 @@ from pipelines.demo.server.web import Request, Response
 
 DOCS = "https://docs.github.com"
 HOUR = 3600
+NEEDS = {  # path of a repository → permissions of a fine-grained token, of which one is enough
+    "/issues/comments": frozenset({"issues", "pull_requests"}),
+    "/issues": frozenset({"issues"}),
+    "/pulls": frozenset({"pull_requests"}),
+}
 NO_USER_AGENT = (
     "\r\nRequest forbidden by administrative rules. Please make sure your request has a User-Agent header "
     f"({DOCS}/en/rest/overview/resources-in-the-rest-api#user-agent-required). "
@@ -55,6 +60,7 @@ class Visitor:
     login: str | None
     key: str  # whose budget is spent
     may_write: bool = True
+    token: str = ""
 
 
 @dataclass
@@ -63,6 +69,10 @@ class Access:
 
     tokens: dict[str, str] = field(default_factory=lambda: {"demo-token": "earshot"})  # token → login
     readers: set[str] = field(default_factory=set)  # tokens that may not write
+    scopes: dict[str, str] = field(default_factory=dict)  # of classic tokens; a fine-grained one tells none
+    permissions: dict[str, set[str]] = field(default_factory=dict)  # of fine-grained tokens that lack some
+    expire: dict[str, str] = field(default_factory=dict)  # token → when, as GitHub writes it
+    installations: set[str] = field(default_factory=set)  # tokens of an app (those of Actions, too): no user's
     quota: int = 5000
     points: int = 5000  # GraphQL's own
     anonymous_quota: int = 60
@@ -81,7 +91,22 @@ class Access:
         login = self.tokens.get(token.strip()) if scheme.lower() in {"bearer", "token"} else None
         if login is None:
             raise Refused(refusal(401, "Bad credentials"))
-        return Visitor(login, login, token.strip() not in self.readers)
+        return Visitor(login, login, token.strip() not in self.readers, token.strip())
+
+    def may_enter(self, visitor: Visitor, is_private: bool) -> bool:
+        """A classic token needs the scope `repo` for what is private."""
+        scopes = self.scopes.get(visitor.token)
+        is_wide = scopes is None or "repo" in scopes.split(", ")
+        return not is_private or (visitor.login is not None and is_wide)
+
+    def refuse_narrow(self, visitor: Visitor, rest: str) -> None:
+        """What a fine-grained token has no permission for, in a repository that it may see."""
+        wanted = next((needs for path, needs in NEEDS.items() if f"{rest}/".startswith(f"{path}/")), frozenset())
+        held = self.permissions.get(visitor.token)
+        if wanted and held is not None and not wanted & held:
+            response = refusal(403, "Resource not accessible by personal access token")
+            response.headers["x-accepted-github-permissions"] = "; ".join(f"{each}=read" for each in sorted(wanted))
+            raise Refused(response)
 
     def limited(self, visitor: Visitor, second: int) -> Response | None:
         if self.secondary and self.secondary.times > 0:
@@ -112,7 +137,16 @@ class Access:
 
     def headers(self, visitor: Visitor, second: int) -> dict[str, str]:
         budget = {f"x-ratelimit-{name}": str(value) for name, value in self.budget(visitor, second).items()}
-        return budget | {"x-ratelimit-resource": "graphql" if visitor.key.endswith(" graphql") else "core"}
+        resource = "graphql" if visitor.key.endswith(" graphql") else "core"
+        return budget | {"x-ratelimit-resource": resource} | self._about(visitor.token)
+
+    def _about(self, token: str) -> dict[str, str]:
+        """What every answer tells of the token that asked."""
+        told = {
+            "github-authentication-token-expiration": self.expire.get(token),
+            "x-oauth-scopes": self.scopes.get(token),
+        }
+        return {name: value for name, value in told.items() if value is not None}
 
     def _quota(self, visitor: Visitor) -> int:
         return self.quota if visitor.login else self.anonymous_quota

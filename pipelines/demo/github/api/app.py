@@ -87,6 +87,8 @@ class GitHubApp(App):
         if request.path == "/user":
             if visitor.login is None:
                 return refusal(401, "Requires authentication")
+            if visitor.token in self.access.installations:
+                return refusal(403, "Resource not accessible by integration")
             return Response(200, {"login": visitor.login, "type": "User"})
         try:
             credentials = request.headers.get("authorization", "")  # GitHub's tags change with them
@@ -101,8 +103,10 @@ class GitHubApp(App):
 
     def _routed(self, request: Request, visitor: Visitor) -> Response:
         repo, rest, is_former_name = self._found(request.path)
-        if repo is None or (repo.private and visitor.login is None):
+        if repo is None or not self.access.may_enter(visitor, repo.private):
             raise not_found()
+        if repo.private:
+            self.access.refuse_narrow(visitor, rest)
         if is_former_name:
             return moved(request, repo.id, rest)
         endpoint = ENDPOINTS.match(request.method, rest)

@@ -55,6 +55,7 @@ class Window:
 class Visitor:
     username: str | None
     may_write: bool = True
+    token: str = ""
 
 
 @dataclass
@@ -63,7 +64,10 @@ class Access:
 
     tokens: dict[str, str] = field(default_factory=lambda: {"demo-token": "earshot"})  # token → username
     revoked: set[str] = field(default_factory=set)
+    expired: set[str] = field(default_factory=set)
+    expire: dict[str, str] = field(default_factory=dict)  # token → the day when it will
     readers: set[str] = field(default_factory=set)  # tokens with the scope read_api alone
+    scopes: dict[str, list[str]] = field(default_factory=dict)  # of tokens with others
     per_minute: int | None = None  # the throttle; None as on a server of one's own
     tells_budget: bool = True  # RateLimit-* headers on every answer, while there is a throttle
     throttled: Throttled | None = None
@@ -81,9 +85,20 @@ class Access:
             return Visitor(None)
         if token in self.revoked:
             raise Refused(Response(401, {"error": "invalid_token", "error_description": REVOKED}))
+        if token in self.expired:
+            raise Refused(Response(401, {"error": "invalid_token", "error_description": EXPIRED}))
         if token not in self.tokens:
             raise unauthorized()
-        return Visitor(self.tokens[token], token not in self.readers)
+        return Visitor(self.tokens[token], token not in self.readers, token)
+
+    def scopes_of(self, visitor: Visitor) -> list[str]:
+        return self.scopes.get(visitor.token, ["api" if visitor.may_write else "read_api"])
+
+    def refuse_narrow(self, visitor: Visitor, *enough: str) -> None:
+        """Also where nobody needs a token: who shows one is held to it."""
+        if visitor.token and not {"api", "read_api", *enough} & set(self.scopes_of(visitor)):
+            told = {"error": "insufficient_scope", "error_description": SCOPE, "scope": "api read_api"}
+            raise Refused(Response(403, told))
 
     def admit(self, visitor: Visitor, second: int) -> Response | None:
         """Counts every request, also the one that will be a 304."""
@@ -118,6 +133,8 @@ class Access:
 
 
 REVOKED = "Token was revoked. You have to re-authorize from the user."
+EXPIRED = "Token is expired. You can either do re-authorization or token refresh."
+SCOPE = "The request requires higher privileges than provided by the access token."
 
 
 def _retry_later(seconds: int | None, headers: dict[str, str]) -> Response:

@@ -52,8 +52,9 @@ class GitLabApp(App):
         return conditional(request, response)
 
     def _routed(self, request: Request, visitor: Visitor) -> Response:
-        if request.raw_path in {f"{API}/version", f"{API}/user"}:
+        if request.raw_path in {f"{API}/version", f"{API}/user", f"{API}/personal_access_tokens/self"}:
             return self._about(request, visitor)
+        self.access.refuse_narrow(visitor)
         endpoint = ENDPOINTS.match(request.method, request.raw_path)
         if endpoint is None:
             raise invalid("404 Not Found", 404)
@@ -70,9 +71,12 @@ class GitLabApp(App):
         return handler(Ask(self, request, visitor, project, reference, place), **params)
 
     def _about(self, request: Request, visitor: Visitor) -> Response:
-        """/version and /user, which belong to no project."""
+        """/version, /user and the token itself, which belong to no project. Any token may look at itself."""
         if visitor.username is None:
             raise unauthorized()
+        if request.path.endswith("/self"):
+            return self._token(visitor)
+        self.access.refuse_narrow(visitor, "read_user")
         if request.path.endswith("/version"):
             number = "12.10.14-ee" if self.world.field_names == "old" else "18.5.1-ee"
             return Response(200, {"version": number, "revision": "0123456789a"})
@@ -80,6 +84,12 @@ class GitLabApp(App):
         user = self.world.users.get(name) or User(1, name, name.title())
         row = {"id": user.id, "username": user.username, "name": user.name, "state": "active", "bot": user.is_bot}
         return Response(200, row | {"web_url": f"{self.public_url or request.root}/{user.username}"})
+
+    def _token(self, visitor: Visitor) -> Response:
+        if self.world.field_names == "old":  # since 15.5
+            raise invalid("404 Not Found", 404)
+        row = {"id": 1, "name": "earshot", "revoked": False, "active": True, "scopes": self.access.scopes_of(visitor)}
+        return Response(200, row | {"expires_at": self.access.expire.get(visitor.token)})
 
     def _found(self, reference: str) -> tuple[Project | None, bool]:
         """(project, whether it was asked for by a path that it had before)"""

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from pipelines.demo.gitlab.api import rows, thread_rows
-from pipelines.demo.gitlab.api.access import Refused, invalid, not_found, told, unauthorized
+from pipelines.demo.gitlab.api.access import SCOPE, Refused, invalid, not_found, told, unauthorized
 from pipelines.demo.gitlab.api.ask import Ask
 from pipelines.demo.gitlab.api.lists import choice, filtered
 from pipelines.demo.gitlab.api.rows import Json
@@ -159,9 +159,6 @@ def _writer(ask: Ask) -> str:
         error = {"error": "insufficient_scope", "error_description": SCOPE, "scope": "api"}
         raise Refused(Response(403, error))
     return ask.visitor.username or ""
-
-
-SCOPE = "The request requires higher privileges than provided by the access token."
 
 
 def _discussion(ask: Ask, parent: Issuable, thread: str) -> Discussion:

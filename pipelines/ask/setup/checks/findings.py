@@ -1,0 +1,77 @@
+"""What a check found, and how it is shown: what is wrong first, each with its remedy, within 80 columns."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+from pipelines.ask.format.shown import hang, line
+from sources.core.http.client import Failure
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["Finding", "Level", "is_wrong", "note", "show", "unanswered", "well", "worst_first", "wrong"]
+
+Level = Literal["wrong", "note", "well"]
+Field = Literal["", "token", "place"]
+SIGNS: dict[Level, tuple[str, str]] = {"wrong": ("!", "bold red"), "note": ("·", "yellow"), "well": ("✓", "green")}
+WIDEST = 22  # of what a finding is about
+ADDRESS = 6
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is well or not: about what, in one line, and what to do."""
+
+    level: Level
+    about: str
+    message: str
+    remedy: str = ""
+    field: Field = ""  # which answer of `init` it is about, where typing another one would mend it
+
+    def json(self) -> dict[str, str]:
+        return {name: value for name, value in asdict(self).items() if name != "field"}
+
+
+def wrong(about: str, message: str, remedy: str, field: Field = "") -> Finding:
+    return Finding("wrong", about, message, remedy, field)
+
+
+def note(about: str, message: str, remedy: str = "") -> Finding:
+    return Finding("note", about, message, remedy)
+
+
+def well(about: str, message: str) -> Finding:
+    return Finding("well", about, message)
+
+
+def unanswered(about: str, failure: Failure) -> Finding:
+    """A service that did not answer: out of reach, broken, or asking to wait."""
+    if failure.code == "RATE_LIMITED":
+        return wrong(about, str(failure), "wait till then; a token (or another one) has a quota of its own")
+    return wrong(about, str(failure), "see that this machine reaches it (proxy, firewall, api_url), then try again")
+
+
+def is_wrong(findings: Iterable[Finding]) -> bool:
+    return any(each.level == "wrong" for each in findings)
+
+
+def worst_first(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda each: list(SIGNS).index(each.level))
+
+
+def show(console: "Console", findings: Iterable[Finding]) -> None:
+    """Names and messages are others' words: control characters never reach the terminal."""
+    from rich.text import Text
+
+    found = list(findings)
+    width = min(WIDEST, max((len(line(each.about)) for each in found), default=0))
+    for each in found:
+        sign, style = SIGNS[each.level]
+        about = Text(line(each.about))
+        about.truncate(width, overflow="ellipsis", pad=True)
+        hang(console, Text.assemble(f"  {sign} ", about, "  "), line(each.message), style=style)
+        for words in re.split(r" (?=https?://)", line(each.remedy)) if each.remedy else ():
+            lead = ADDRESS if "://" in words else width + 6  # an address wants the whole line
+            hang(console, " " * lead, words)
