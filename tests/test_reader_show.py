@@ -51,6 +51,14 @@ def test_a_pull_request_names_who_has_it_in_hand(demo: Reader) -> None:
     assert demo.data("show", "pr", "lantern/44")["requested_teams"] == ["edge-operators"]
 
 
+def test_a_change_names_what_it_closes_and_an_issue_what_closes_it(demo: Reader) -> None:
+    """On either forge, by the service's own word."""
+    assert facts(demo, "pr", "lantern/22")["Closes"] == "lantern/21"
+    assert facts(demo, "issue", "lantern/21")["Closed by"] == "lantern/22"
+    assert facts(demo, "mr", "console!3")["Closes"] == "console/2"
+    assert demo.data("show", "issue", "console/2")["closed_by_changes"] == ["console/3"]
+
+
 def test_discussions_show_places_resolution_and_answers(demo: Reader) -> None:
     """[file:line] and [file:a-b] on the first words of a thread, RESOLVED, answers below and further in."""
     out = demo.ask("show", "mr", "console!1", width=160).out

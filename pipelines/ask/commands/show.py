@@ -135,6 +135,13 @@ def _open(url: str | None) -> Answer:
     return Answer({"url": url}, lambda console: console.print(line(url), soft_wrap=True))
 
 
+CLOSES = """
+SELECT source, issue_scope_name AS scope_name, issue_number AS parent_number FROM feedback.closes WHERE parent_key = ?
+ORDER BY ALL
+"""
+CLOSED_BY = "SELECT source, scope_name, parent_number FROM feedback.closes WHERE issue_key = ? ORDER BY ALL"
+
+
 def _parent(warehouse: Published, row: Row) -> Answer:
     said = notes(warehouse, row["parent_key"])
     opener = next((each for each in said if each["kind"] == row["kind"]), None)
@@ -142,8 +149,13 @@ def _parent(warehouse: Published, row: Row) -> Answer:
     talk = discussions(warehouse, row["parent_key"], about)
     system = sum(each["is_system"] for each in said)
     body = opener["body"] if opener else ""
+    known = names(warehouse)
+    closes, closed_by = (
+        [reference(each, known) for each in warehouse.rows(query, [row["parent_key"]])] for query in (CLOSES, CLOSED_BY)
+    )
+    row = {**row, "closes": closes, "closed_by_changes": closed_by}
     data = {**row, "body": body, "discussions": [each.json() for each in talk], "system_notes": system}
-    return Answer(data, _page(row, names(warehouse), body, talk, system))
+    return Answer(data, _page(row, known, body, talk, system))
 
 
 def _page(row: Row, known: Names, body: str, talk: list[Discussion], system: int) -> Callable[["Console"], None]:

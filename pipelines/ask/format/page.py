@@ -59,6 +59,8 @@ def parent_facts(row: Row) -> list[tuple[str, object]]:
         ("Updated", f"{day(row['updated_at'])} ({ago(row['updated_at'])})"),
         ("Milestone", row["milestone"]),
         ("Labels", ", ".join(row["labels"])),
+        ("Closes", ", ".join(row.get("closes") or ())),
+        ("Closed by", ", ".join(row.get("closed_by_changes") or ())),
         ("URL", row["url"]),
     ]
 
