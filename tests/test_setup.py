@@ -344,3 +344,12 @@ def test_doctor_names_who_holds_the_lock_and_disturbs_nobody(front: Front) -> No
         told = front.ask("doctor")
         assert f"process {os.getpid()}" in " ".join(told.out.split())
     assert "another run holds" not in front.ask("doctor").out
+
+
+def test_doctor_tells_of_a_destination_out_of_reach(front: Front) -> None:
+    """Why, and what to do; never with the password."""
+    pytest.importorskip("psycopg2")
+    front.config.write_text('[earshot]\ndestination = "postgres"\n', encoding="utf-8")
+    told = front.ask("doctor", DESTINATION__POSTGRES__CREDENTIALS="postgresql://me:geheim@127.0.0.1:9/db")
+    assert told.code == 1 and "geheim" not in told.out + told.err
+    assert "me@127.0.0.1:9/db cannot be read" in " ".join(told.out.split()) and "server is up" in told.out
