@@ -253,6 +253,18 @@ def test_what_is_mended_at_the_terminal_goes_on(front: Front) -> None:
     assert GOOD in front.secrets.read_text(encoding="utf-8") and OTHER in front.secrets.read_text(encoding="utf-8")
 
 
+def test_what_cannot_be_mended_is_left_out_or_all_is(front: Front) -> None:
+    """Somebody says so; what was right is written then."""
+    typed = "\nlantern/nothing\n" + f"{GOOD}\n" + "n\n{}\nmaya.example\nn\n"
+    before = front.files()
+    told = front.ask("init", typed=typed.format("n"))
+    assert told.code == 1 and "nothing was written" in told.err and front.files() == before
+    told = front.ask("init", typed=typed.format("y"))
+    assert told.code == 0, told.err
+    text = front.config.read_text(encoding="utf-8")
+    assert 'actors = ["maya.example"]' in text and "lantern/nothing" not in text and not front.secrets.exists()
+
+
 def test_another_token_only_after_a_yes(front: Front) -> None:
     """One that is there is used; if it is refused, another one takes its place only when somebody says so."""
     front.secrets.write_text('[sources.gitlab]\ntoken = "old"  # mine\n', encoding="utf-8")

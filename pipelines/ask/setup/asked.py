@@ -14,6 +14,7 @@ from sources.core.config import Secret
 
 __all__ = ["Asked", "is_terminal"]
 
+FEW = 3
 OTHERWISE = "or type it at a terminal: `earshot init`"
 
 
@@ -45,9 +46,11 @@ class Asked:
         given = list(self.given.get(service.name, ()))
         if (given and not again) or not self.is_terminal or (any(self.given.values()) and not given):
             return given
-        already = f" (read already: {', '.join(held[:3])}{' …' if len(held) > 3 else ''}; more?)" if held else ""
-        question = f"{service.title} {service.places} ({service.example} or links){already} [none]"
         click.echo(err=True)
+        if held:
+            told = f"{', '.join(held[:FEW])}{f' and {len(held) - FEW} more' if len(held) > FEW else ''}"
+            click.echo(safe(f"{service.title}: {told} {'is' if len(held) == 1 else 'are'} read already"), err=True)
+        question = f"{'More ' if held else ''}{service.title} {service.places} ({service.example} or links) [none]"
         typed = click.prompt(safe(question), default="", show_default=False, err=True)
         return str(typed).replace(",", " ").split()
 

@@ -63,7 +63,8 @@ class Asking:
             fields = {each.field for each in found if each.level == "wrong"}
             if fields == {""} or tried + 1 == TRIES or self.asked.yes or not self.asked.confirm("Mend it now?"):
                 break
-        return found
+        is_left_out = not self.asked.yes and self.asked.confirm(f"Go on without {self.service.title}?", default=False)
+        return [] if is_left_out else found
 
     def _ask_places(self, *, again: bool) -> None:
         held = self.project.held(self.service.name, self.service.key)
