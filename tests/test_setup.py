@@ -253,6 +253,15 @@ def test_what_is_mended_at_the_terminal_goes_on(front: Front) -> None:
     assert GOOD in front.secrets.read_text(encoding="utf-8") and OTHER in front.secrets.read_text(encoding="utf-8")
 
 
+def test_a_token_that_no_header_takes_is_typed_again(front: Front) -> None:
+    """Also the one of the example that somebody copied; it gives way after a yes."""
+    front.secrets.write_text('[sources.gitlab]\ntoken = "glpat-…"\n', encoding="utf-8")
+    told = front.ask("init", "--gitlab", "lantern/console", typed=f"y\ntwo words\ny\n{GOOD}\ny\nn\n")
+    assert told.code == 0, told.err
+    assert "two words" not in told.err and told.err.count("was it copied as it is?") == 2
+    assert front.secrets.read_text(encoding="utf-8") == f'[sources.gitlab]\ntoken = "{GOOD}"\n'
+
+
 def test_what_cannot_be_mended_is_left_out_or_all_is(front: Front) -> None:
     """Somebody says so; what was right is written then."""
     typed = "\nlantern/nothing\n" + f"{GOOD}\n" + "n\n{}\nmaya.example\nn\n"
