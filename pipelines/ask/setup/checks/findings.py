@@ -7,11 +7,12 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
 from pipelines.ask.format.shown import hang, line
-from sources.core.http.client import Failure
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
+
+    from sources.core.http.client import Failure
 
 __all__ = ["Finding", "Level", "is_wrong", "note", "show", "unanswered", "well", "worst_first", "wrong"]
 
@@ -48,7 +49,7 @@ def well(about: str, message: str) -> Finding:
     return Finding("well", about, message)
 
 
-def unanswered(about: str, failure: Failure) -> Finding:
+def unanswered(about: str, failure: "Failure") -> Finding:
     """A service that did not answer: out of reach, broken, or asking to wait."""
     if failure.code == "RATE_LIMITED":
         return wrong(about, str(failure), "wait till then; a token (or another one) has a quota of its own")
