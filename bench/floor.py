@@ -23,6 +23,8 @@ from bench.floor_land import land
 from bench.floor_rows import KEYS, SCHEMAS, Json, Origin, Tables
 
 REVIEWS_AT_ONCE = 10
+THREADS_OF = 25  # pull requests in a query
+THREAD = "id isResolved isOutdated resolvedBy { login } comments(first: 1) { nodes { fullDatabaseId } }"
 SEEKING: dict[str, str | int] = {"state": "all", "sort": "updated", "direction": "asc", "per_page": 100}
 
 
@@ -43,7 +45,7 @@ async def read(url: str, name: str) -> Tables:
                 ("pulls/comments", shapes.review_comment),
             ):
                 group.create_task(_walk(client, f"{base}/{path}", partial(shape, tables, origin)))
-            group.create_task(_pulls(client, base, tables, origin))
+            group.create_task(_pulls(client, url, base, tables, origin))
         return tables
 
 
@@ -69,7 +71,7 @@ async def _seek(client: httpx.AsyncClient, url: str) -> AsyncIterator[list[Json]
         params["since"] = since
 
 
-async def _pulls(client: httpx.AsyncClient, base: str, tables: Tables, origin: Origin) -> None:
+async def _pulls(client: httpx.AsyncClient, url: str, base: str, tables: Tables, origin: Origin) -> None:
     gate = asyncio.Semaphore(REVIEWS_AT_ONCE)
 
     async def reviews(pull: Json) -> None:
@@ -77,6 +79,20 @@ async def _pulls(client: httpx.AsyncClient, base: str, tables: Tables, origin: O
             answer = await _get(client, f"{base}/pulls/{pull['number']}/reviews", {"per_page": 100})
         for review in orjson.loads(answer.content):
             shapes.review(tables, origin, review, pull["number"])
+
+    async def threads(numbers: list[int]) -> None:
+        asked = " ".join(
+            f"p{n}: pullRequest(number: {n}) {{ number reviewThreads(first: 100) {{ nodes {{ {THREAD} }} }} }}"
+            for n in numbers
+        )
+        owner, name = origin.repo.split("/")
+        query = f'query {{ repository(owner: "{owner}", name: "{name}") {{ {asked} }} }}'
+        async with gate:
+            answer = await client.post(f"{url}/graphql", json={"query": query})
+        answer.raise_for_status()
+        for pull in orjson.loads(answer.content)["data"]["repository"].values():
+            for thread in pull["reviewThreads"]["nodes"]:
+                shapes.thread(tables, origin, thread, pull["number"])
 
     page, more = 0, True
     while more:
@@ -86,7 +102,9 @@ async def _pulls(client: httpx.AsyncClient, base: str, tables: Tables, origin: O
         pulls, more = orjson.loads(answer.content), "next" in answer.links
         for pull in pulls:
             shapes.pull_request(tables, origin, pull)
-        await asyncio.gather(*map(reviews, pulls))
+        numbers = [pull["number"] for pull in pulls]
+        some = [numbers[first : first + THREADS_OF] for first in range(0, len(numbers), THREADS_OF)]
+        await asyncio.gather(*map(reviews, pulls), *map(threads, some))
 
 
 async def _get(client: httpx.AsyncClient, url: str, params: Any = None) -> httpx.Response:

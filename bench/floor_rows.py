@@ -51,6 +51,7 @@ SCHEMAS = {
     ),
     "reviews": _schema(f"{_SAID} app state commit_id url", "id number author_id", "", _WHEN),
     "latest_versions": _schema("kind version parent_key", "id"),
+    "review_threads__threads": _schema("id parent_key resolved_by", "first_comment_id", "is_resolved is_outdated"),
     **dict.fromkeys(("issues__labels", "pull_requests__labels"), _schema("name parent_key")),
     **dict.fromkeys(
         ("issues__assignees", "pull_requests__assignees", "pull_requests__requested_reviewers"),
@@ -156,6 +157,15 @@ def review(tables: Tables, origin: Origin, review: Json, number: int) -> None:
     })  # fmt: skip
     tables["latest_versions"].append({
         "kind": "review", "id": review["id"], "version": said["version"], "parent_key": said["parent_key"],
+    })  # fmt: skip
+
+
+def thread(tables: Tables, origin: Origin, thread: Json, number: int) -> None:
+    by, (first, *_) = thread["resolvedBy"], thread["comments"]["nodes"]
+    tables["review_threads__threads"].append({
+        "id": thread["id"], "parent_key": f"github:{origin.scope}:{number}", "resolved_by": by and by["login"],
+        "first_comment_id": int(first["fullDatabaseId"]), "is_resolved": thread["isResolved"],
+        "is_outdated": thread["isOutdated"],
     })  # fmt: skip
 
 

@@ -205,6 +205,7 @@ def news(world: GitHubWorld, repo: Repo) -> None:
     repo.edit_comment(comments[0], "On third thought, in the same second.")
     world.advance(5)
     repo.edit_review_comment(remarks[0], "Rename it, please.")
+    repo.resolve(remarks[1], "maya")
     repo.review(pulls[1], "odile", "APPROVED", "Ship it.")
     repo.review_comment(pulls[1], "odile", "src/pages.py", "This line.", 12)
     repo.edit_issue(pulls[2], title="A better title")

@@ -112,7 +112,16 @@ def _same(held: list[dict[str, Any]], rows: list[dict[str, Any]]) -> bool:
 
 @pytest.mark.parametrize(
     "resource",
-    ["repositories", "issues", "pull_requests", "issue_comments", "review_comments", "latest_versions", "rechecks"],
+    [
+        "repositories",
+        "issues",
+        "pull_requests",
+        "issue_comments",
+        "review_comments",
+        "review_threads",
+        "latest_versions",
+        "rechecks",
+    ],
 )
 def test_what_was_dropped_comes_back_with_the_next_run(github: Desk, resource: str) -> None:
     """All that the service still shows, and readers see the same words as before."""

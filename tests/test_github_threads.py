@@ -205,10 +205,31 @@ def test_without_a_token_it_is_said_once_and_everything_else_goes_on(
     judge(made)
 
 
-def test_switched_off_nothing_is_asked_nor_said(tmp_path: Path, world: GitHubWorld) -> None:
-    made = in_memory(desk(tmp_path / "data", world))
-    ended = made.run({"fetch_review_threads": False})
-    assert ended.exit_code == 0 and queries(made) == 0 and not ended.sources[0].skipped
+def test_a_full_run_asks_for_all_again(read: GitHubDesk, repo: Repo, world: GitHubWorld) -> None:
+    """Also of what is closed, where no sweep looks."""
+    repo.close(4)
+    world.advance(seconds=600)
+    read.run()
+    repo.resolve(repo.threads(4)[0].comments[0], "kofi")
+    assert read.run(sweep=True).exit_code == 0 and queries(read) == 2
+    assert read.run(full=True).exit_code == 0 and queries(read) == 2
+    judge(read)
+    assert read.run().exit_code == 0 and queries(read) == 0
+
+
+@pytest.mark.on_disk
+@pytest.mark.parametrize("settings", [{"fetch_review_threads": False}, {"token": Secret("")}], ids=["off", "no token"])
+def test_left_out_nothing_is_asked_and_a_real_warehouse_takes_the_rest(
+    tmp_path: Path, world: GitHubWorld, settings: dict[str, Any]
+) -> None:
+    """Its tables are made all the same; what is switched off is not told of."""
+    made = desk(tmp_path / "data", world)
+    made.app.access.anonymous_quota = 5000
+    ended = made.run(settings, docs=False)
+    assert ended.exit_code == 0 and queries(made) == 0 and made.one("SELECT count(*) FROM github.review_threads") == 0
+    assert len(ended.sources[0].skipped) == ("token" in settings)
+    made.judge()
+    assert made.run(settings, docs=False).exit_code == 0 and sum(call.status != 304 for call in made.app.log) == 0
 
 
 def test_all_pages_of_what_has_many(tmp_path: Path, world: GitHubWorld, repo: Repo) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.web import Request
+from tests.in_memory import opened
 from tests.story import KILLED_RUN, REPO, Ended, Project, judge, news, served, small_world, told
 
 pytestmark = pytest.mark.ci
@@ -59,7 +60,7 @@ STAGES = [  # in the order of a run
     ("finished", "pipelines.state.ledger:Ledger.finish", "after", 1),
 ]
 IN_CI = {
-    "first": {"extracting", "normalize", "between tables", "loaded"},
+    "first": {"extracting", "normalize", "between tables", "loaded", "threads"},
     "incremental": {
         "fetch", "extracted", "between tables", "between merges", "after a merge", "loaded, not said so", "before settling",
         "between models", "fsync", "finish",
@@ -100,6 +101,9 @@ class Story:
         again = project.quick(*self.options)
         assert again.code == 0, again.said
         judge(project.published, self.world)
+        assert threads(project.published) == {
+            (id_, fact["is_resolved"]) for id_, fact in self.world.truth().review_threads.items()
+        }
         assert events(project.published) == self.undisturbed
         assert not list(project.data.glob("*.partial"))
         published = project.published.stat()
@@ -111,6 +115,11 @@ class Story:
 
 def events(published: Path) -> set[tuple[str, bool, bool]]:
     return {(key, is_latest, is_deleted) for key, _, is_latest, is_deleted in told(published)}
+
+
+def threads(published: Path) -> set[tuple[str, bool]]:
+    with opened(published) as db:
+        return set(db.execute("SELECT id, is_resolved FROM github.review_threads__threads").fetchall())
 
 
 @pytest.fixture(scope="module")

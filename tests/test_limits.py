@@ -191,3 +191,40 @@ def test_whoever_probes_a_limit_that_does_not_end_is_one_of_four() -> None:
     told = service.ask()
     assert all(isinstance(each, Failure) and each.code == "RATE_LIMITED" for each in told)
     assert service.sent <= WORKERS + 4 and service.together == 0
+
+
+def test_graphqls_limit_is_its_own_and_a_query_is_asked_again_as_any_read_is() -> None:
+    """What may pass is tried again, though it is a POST; points that are spent stop queries, also with the next client,
+    and nothing else; what all others have left is not overwritten."""
+    asked = list[tuple[str, str]]()
+
+    def answers(request: httpx.Request) -> httpx.Response:
+        asked.append((request.method, request.url.path))
+        if request.method == "GET":
+            return httpx.Response(200, headers={**NOW, "x-ratelimit-remaining": "4000"}, json=[])
+        if len(asked) == 1:
+            return httpx.Response(502, headers=NOW, json={})
+        if len(asked) == 2:
+            return httpx.Response(200, headers=NOW, json={"data": {"rateLimit": {"remaining": 0, "resetAt": None}}})
+        told = {**NOW, "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772370000"}
+        return httpx.Response(200, headers={**told, "content-type": "application/json"}, content=SPENT)
+
+    async def once() -> None:
+        transport = httpx.MockTransport(answers)
+        async with connect("http://api.test", {}, transport=transport, retry_backoff_ms=1) as api:
+            await api.query("/graphql", {"query": "{}"})
+            await api.get("/repos")
+            with pytest.raises(Failure, match="asks to wait until 2026-03-01 13:00"):
+                await api.query("/graphql", {"query": "{}"})
+            async with connect("http://api.test", {}, transport=transport) as later:
+                later.after(api)
+                with pytest.raises(Failure, match="asks to wait"):
+                    await later.query("/graphql", {"query": "{}"})
+                await later.get("/repos")
+                assert later.quota is not None and later.quota.remaining == 4000
+            with pytest.raises(Failure, match="another host"):
+                await api.query("http://elsewhere.test/graphql", {"query": "{}"})
+
+    asyncio.run(once())
+    query, read = ("POST", "/graphql"), ("GET", "/repos")
+    assert asked == [query, query, read, query, read]

@@ -89,7 +89,8 @@ threads_due AS (
     SELECT p.scope, p.number, row_number() OVER (PARTITION BY p.scope ORDER BY p.number DESC) - 1 AS nth
     FROM github.pull_requests AS p JOIN known AS k ON k.parent_key = p.parent_key
     LEFT JOIN github.review_threads AS r ON r.parent_key = p.parent_key
-    WHERE $reads_threads AND (r.parent_key IS NULL OR r.read_for_updated_at <> p.updated_at OR NOT r.is_settled
+    WHERE CAST($reads_threads AS BOOLEAN) AND (CAST($full AS BOOLEAN) OR r.parent_key IS NULL
+          OR r.read_for_updated_at <> p.updated_at OR NOT r.is_settled
           OR (p.state = 'open' AND EXISTS (SELECT 1 FROM swept AS s WHERE s.surface = 'issues'
               AND s.scope IN (p.scope, p.scope || '/' || CAST(p.number AS VARCHAR)))))
           AND p.parent_key NOT IN (SELECT parent_key FROM unseen)
@@ -154,7 +155,8 @@ SELECT 'threads', scope, max(number), 0, true, 0, list(number), NULL, NULL, NULL
 FROM threads_due GROUP BY scope, nth // $threads_at_once
 )
 SELECT s.*, CASE WHEN m.is_deleted OR o.is_deleted THEN 'deleted'
-                 WHEN m.is_missing OR o.is_missing THEN 'missing' END AS was, $reads_threads AS reads_threads
+                 WHEN m.is_missing OR o.is_missing THEN 'missing' END AS was,
+       CAST($reads_threads AS BOOLEAN) AS reads_threads
 FROM suspects AS s
 LEFT JOIN marked AS m ON s.task IN ('issue', 'back') AND m.id = s.id
 LEFT JOIN orphaned AS o ON s.task = 'orphans' AND o.scope = s.scope AND o.number = s.number

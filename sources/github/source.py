@@ -124,8 +124,12 @@ class Github:
         return retries(self.places, due)
 
     def suspect_values(self, reading: Reading) -> dict[str, object]:
-        reads = self.config.reads_threads
-        return {"floor": self.config.floor, "reads_threads": reads, "threads_at_once": THREADS_AT_ONCE}
+        return {
+            "floor": self.config.floor,
+            "full": reading.full,
+            "reads_threads": self.config.reads_threads,
+            "threads_at_once": THREADS_AT_ONCE,
+        }
 
     @property
     def default_place(self) -> str:

@@ -66,7 +66,7 @@ def summary(report: "Report", home: DataDir, *, as_json: bool, demo: bool, verbo
             print("".join(f"  {line}\n" for line in _places(report, source)), end="")
         print("".join(f"  ! {safe(line)}\n" for line in _problems(source)), end="")
         if source.skipped:
-            print(f"  - {len(source.skipped)} of them skipped: `earshot status` says who and why")
+            print(f"  - {len(source.skipped)} skipped: `earshot status` says what and why")
         for each in source.told[:MOST_TOLD]:
             print(f"  · {safe(each)}")
         if source.unread:

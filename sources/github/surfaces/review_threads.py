@@ -119,6 +119,8 @@ def graphql_url(api: str) -> str:
 
 async def along(repo: Scope, config: GithubConfig) -> AsyncIterator[Batch]:
     """All that changed in the list of pull requests, and whoever is owed."""
+    if not config.reads_threads:
+        return
     saved = repo.reading.raw_cursor("review_threads", repo.scope)
     owed = _owed(saved)
 
