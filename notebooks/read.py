@@ -46,7 +46,7 @@ def _(bounds, charts, chosen, mo):
     kind = chosen.pick("kind", _of["parent_kind"], "all")
     source = chosen.pick("source", _of["source"], "all")
     scope = chosen.pick("place", _of["scope_name"], "all")
-    order = chosen.pick("first", ["newest", "waits longest"], first="newest")
+    order = chosen.pick("first", ["best or newest", "waits longest"], first="best or newest")
     more = mo.ui.button(value=1, on_click=lambda n: n + 1, label="Show more")
     filters = mo.vstack([needle, mo.hstack([turn, state, kind, source, scope, order], justify="start", wrap=True)])
     return filters, kind, more, needle, order, scope, source, state, turn

@@ -187,8 +187,8 @@ def configured(settings: Settings, config: EarshotConfig, names: tuple[str, ...]
             raise ConfigError(f"[sources.{name}] names nothing to read yet; set it in .dlt/config.toml")
     if not found:
         raise ConfigError(
-            'nothing to read yet: set [sources.github] repos = ["owner/name"] in .dlt/config.toml,'
-            " or try `python pipelines/run.py --demo`"
+            "nothing to read yet: `earshot init` asks what; or set [sources.github] repos ="
+            ' ["owner/name"] in .dlt/config.toml, or try `python pipelines/run.py --demo`'
         )
     return found
 

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -46,11 +47,8 @@ def agent(folder: Path, calls: Sequence[Call], *options: str, at_once: bool = Fa
         )
         async with Client(server) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-            results = (
-                await asyncio.gather(*(client.call_tool(*call) for call in calls))
-                if at_once
-                else [await client.call_tool(*call) for call in calls]
-            )
+            asks = [client.call_tool(*call) for call in calls]
+            results = await asyncio.gather(*asks) if at_once else [await each for each in asks]
             return SimpleNamespace(instructions=client.instructions, tools=tools, results=results)
 
     said = asyncio.run(asyncio.wait_for(session(), 120))
@@ -110,16 +108,11 @@ def test_tools_answer_as_the_command_line_does(demo: Reader) -> None:
     assert [row["thread_id"] for row in narrow["quoted"]["rows"]] == keys
     assert [row["thread_id"] for row in unanswered["quoted"]["threads"]] == keys
     assert sorted(row["last_at"] for row in waiting) == [row["last_at"] for row in waiting]
-    ordered = demo.data("list", "commands", "--unanswered", "--source", "gitlab")
-    assert [row["command_key"] for row in unanswered["quoted"].get("commands", [])] == [
-        row["command_key"] for row in ordered
-    ]
-    in_the_table = {
-        note["event_key"]
-        for note in demo.data("list", "diff-notes", "--mr", "console/1")
-        if note["path"].startswith("src/table/")
-    }
-    assert len(diff["quoted"]["rows"]) == 2 and {row["event_key"] for row in diff["quoted"]["rows"]} <= in_the_table
+    commands = [row["command_key"] for row in unanswered["quoted"].get("commands", [])]
+    assert commands == [r["command_key"] for r in demo.data("list", "commands", "--unanswered", "--source", "gitlab")]
+    on_it = demo.data("list", "diff-notes", "--mr", "console/1")
+    in_the_table = [note["event_key"] for note in on_it if note["path"].startswith("src/table/")]
+    assert [row["event_key"] for row in diff["quoted"]["rows"]] == in_the_table[:2]
     assert diff["meta"]["total"] == len(in_the_table)
     hits = [hit["document_key"] for hit in demo.data("search", "aria", "--limit", "4")]
     assert [hit["document_key"] for told in (found, rest) for hit in told["quoted"]["rows"]] == hits
@@ -287,3 +280,20 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
     found = CliRunner().invoke(main, ["mcp"])
     assert found.exit_code == 2 and found.stdout == ""
     assert found.stderr.count("\n") == 1 and "'.[agents]'" in found.stderr
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("how", ["ctrl-c", "ctrl-d"])
+def test_who_starts_it_by_hand_gets_out_again(demo: Reader, how: str) -> None:
+    """It says what it waits for, on the screen that is no agent's, and ends at once."""
+    pytest.importorskip("mcp", reason=WANTED)
+    ours, theirs = os.openpty()
+    environ = {**os.environ, "PYTHONPATH": str(ROOT), "EARSHOT_DATA": str(demo.home.path)}
+    with subprocess.Popen(
+        [sys.executable, *SERVER], stdin=theirs, stdout=theirs, stderr=theirs, env=environ
+    ) as process:
+        assert b"an agent is expected" in os.read(ours, 4000)
+        process.send_signal(signal.SIGINT) if how == "ctrl-c" else os.write(ours, b"\x04")
+        assert process.wait(20) == (-signal.SIGINT if how == "ctrl-c" else 0)
+    os.close(theirs)
+    os.close(ours)

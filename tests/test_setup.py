@@ -253,6 +253,27 @@ def test_what_is_mended_at_the_terminal_goes_on(front: Front) -> None:
     assert GOOD in front.secrets.read_text(encoding="utf-8") and OTHER in front.secrets.read_text(encoding="utf-8")
 
 
+def test_a_token_that_no_header_takes_is_typed_again(front: Front) -> None:
+    """Also the one of the example that somebody copied; it gives way after a yes."""
+    front.secrets.write_text('[sources.gitlab]\ntoken = "glpat-…"\n', encoding="utf-8")
+    told = front.ask("init", "--gitlab", "lantern/console", typed=f"y\ntwo words\ny\n{GOOD}\ny\nn\n")
+    assert told.code == 0, told.err
+    assert "two words" not in told.err and told.err.count("was it copied as it is?") == 2
+    assert front.secrets.read_text(encoding="utf-8") == f'[sources.gitlab]\ntoken = "{GOOD}"\n'
+
+
+def test_what_cannot_be_mended_is_left_out_or_all_is(front: Front) -> None:
+    """Somebody says so; what was right is written then."""
+    typed = "\nlantern/nothing\n" + f"{GOOD}\n" + "n\n{}\nmaya.example\nn\n"
+    before = front.files()
+    told = front.ask("init", typed=typed.format("n"))
+    assert told.code == 1 and "nothing was written" in told.err and front.files() == before
+    told = front.ask("init", typed=typed.format("y"))
+    assert told.code == 0, told.err
+    text = front.config.read_text(encoding="utf-8")
+    assert 'actors = ["maya.example"]' in text and "lantern/nothing" not in text and not front.secrets.exists()
+
+
 def test_another_token_only_after_a_yes(front: Front) -> None:
     """One that is there is used; if it is refused, another one takes its place only when somebody says so."""
     front.secrets.write_text('[sources.gitlab]\ntoken = "old"  # mine\n', encoding="utf-8")
@@ -344,3 +365,12 @@ def test_doctor_names_who_holds_the_lock_and_disturbs_nobody(front: Front) -> No
         told = front.ask("doctor")
         assert f"process {os.getpid()}" in " ".join(told.out.split())
     assert "another run holds" not in front.ask("doctor").out
+
+
+def test_doctor_tells_of_a_destination_out_of_reach(front: Front) -> None:
+    """Why, and what to do; never with the password."""
+    pytest.importorskip("psycopg2")
+    front.config.write_text('[earshot]\ndestination = "postgres"\n', encoding="utf-8")
+    told = front.ask("doctor", DESTINATION__POSTGRES__CREDENTIALS="postgresql://me:geheim@127.0.0.1:9/db")
+    assert told.code == 1 and "geheim" not in told.out + told.err
+    assert "me@127.0.0.1:9/db cannot be read" in " ".join(told.out.split()) and "server is up" in told.out

@@ -1,5 +1,6 @@
 """What setting up rests on, without HTTP and without files: how TOML is edited, what answers mean, what a run costs."""
 
+import io
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from pipelines.ask.setup.checks import bluesky, github, gitlab
 from pipelines.ask.setup.checks.cost import Cost, Count, counted_by, told_time
+from pipelines.ask.setup.checks.findings import note, show, wrong
 from pipelines.ask.setup.checks.machine import Place, judge_pins, judge_place, judge_secrets
 from pipelines.ask.setup.checks.services import SERVICES, judge_cost, judge_quota, named
 from pipelines.ask.setup.config_text import Setting, edited
@@ -96,6 +98,13 @@ def test_whatever_stood_there_means_the_same(tree: dict[str, Any], places: list[
 def test_what_cannot_be_edited_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"by hand|not valid TOML"):
         edited(text, [Setting("github", "repos", ["x/y"])], FILE)
+
+
+def test_what_an_editor_makes_is_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it did to the rest: nothing is written that says anything else."""
+    monkeypatch.setattr("tomlkit.dumps", lambda document: '[sources.github]\nrepos = ["x/y"]\n')
+    with pytest.raises(ConfigError, match="by hand"):
+        edited("[earshot]\nteam = []\n", [Setting("github", "repos", ["x/y"])], FILE)
 
 
 # What people type
@@ -190,6 +199,21 @@ def test_accounts() -> None:
         bluesky.judge_account("did:plc:x", {"handle": "a.example", "postsCount": 1234}).message
         == "@a.example, 1,234 posts so far"
     )
+
+
+def test_findings_fit_80_columns() -> None:
+    """But for an address, which stands alone on its line, whole."""
+    from rich.console import Console
+
+    console = Console(width=80, markup=False, highlight=False, emoji=False, record=True, file=io.StringIO())
+    address = f"https://gitlab.com/-/user_settings/{'personal_access_tokens' * 3}"
+    show(console, [
+        wrong("x" * 90, f"postgresql://x@host/db cannot be read: {'many words ' * 20}", f"make one: {address}"),
+        note("a\x1b[31m", "words " * 40, "remedy " * 30),
+    ])  # fmt: skip
+    lines = console.export_text().splitlines()
+    assert [line.strip() for line in lines if len(line) > 80] == [address]
+    assert "\x1b" not in "".join(lines)
 
 
 # What it costs

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -34,6 +35,9 @@ def mcp(allow_answers: bool, directory: Path | None) -> None:
     from pipelines.ask.agents.questions import TOOLS
     from pipelines.ask.agents.server import serve
 
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends at once: a thread that waits for words would not hear of it
+    if sys.stdin.isatty():
+        click.echo("earshot mcp: an agent is expected on stdin; to leave: Ctrl-D", err=True)
     may_reply = allow_answers and _may_write()
     serve({name: tool for name, tool in TOOLS.items() if name != "reply" or may_reply})
 

@@ -3,7 +3,6 @@
 import asyncio
 import gc
 import inspect
-from contextlib import suppress
 from importlib.metadata import version
 from typing import Any
 
@@ -32,8 +31,7 @@ def serve(tools: dict[str, Tool]) -> None:
     """Until the agent closes its end."""
     gc.freeze()
     gc.enable()
-    with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(tools))
+    asyncio.run(_serve(tools))
 
 
 async def _serve(tools: dict[str, Tool]) -> None:

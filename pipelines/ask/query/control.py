@@ -120,7 +120,7 @@ def _of_its_copy(home: DataDir) -> dict[str, Any]:
 
     with as_published(home) as copy:
         if copy is None:
-            hint = "configure a source and run `earshot sync`"
+            hint = "`earshot init` asks what to read; then run `earshot sync`"
             raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", hint)
         return {**read_ledger(copy), "is_lost": True}
 
@@ -130,7 +130,9 @@ def _of_all_runners(home: DataDir) -> dict[str, Any]:
     with home.destination.control(home, writes=False) as control:
         found = reports(control)
     if found is None:
-        raise Refusal("NOTHING_YET", "no run has been here", "configure a source and run `earshot sync`")
+        raise Refusal(
+            "NOTHING_YET", "no run has been here", "`earshot init` asks what to read; then run `earshot sync`"
+        )
     return found
 
 

@@ -96,8 +96,7 @@ def _nothing_yet(place: DataDir) -> Refusal:
     return Refusal(
         "NOTHING_YET",
         f"no warehouse in {place.path} yet",
-        "configure a source and run `earshot sync`, or try it: `earshot sync --demo`, then"
-        " `export EARSHOT_DATA=data/demo`",
+        "`earshot init` asks what to read; or try it: `earshot sync --demo`, then `export EARSHOT_DATA=data/demo`",
     )
 
 

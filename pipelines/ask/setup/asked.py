@@ -4,16 +4,20 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import click
 
 from pipelines.ask.format.answer import USAGE, Refusal
-from pipelines.ask.setup.checks.services import Service
 from pipelines.sync.output.summary import safe
 from sources.core.config import Secret
 
+if TYPE_CHECKING:
+    from pipelines.ask.setup.checks.services import Service
+
 __all__ = ["Asked", "is_terminal"]
 
+FEW = 3
 OTHERWISE = "or type it at a terminal: `earshot init`"
 
 
@@ -40,18 +44,20 @@ class Asked:
                 exit_code=USAGE,
             )  # fmt: skip
 
-    def places(self, service: Service, held: list[str], again: bool) -> list[str]:
+    def places(self, service: "Service", held: list[str], again: bool) -> list[str]:
         """Those of the command line; at a terminal whoever gave none is asked, for each service."""
         given = list(self.given.get(service.name, ()))
         if (given and not again) or not self.is_terminal or (any(self.given.values()) and not given):
             return given
-        already = f" (read already: {', '.join(held[:3])}{' …' if len(held) > 3 else ''}; more?)" if held else ""
-        question = f"{service.title} {service.places} ({service.example} or links){already} [none]"
         click.echo(err=True)
+        if held:
+            told = f"{', '.join(held[:FEW])}{f' and {len(held) - FEW} more' if len(held) > FEW else ''}"
+            click.echo(safe(f"{service.title}: {told} {'is' if len(held) == 1 else 'are'} read already"), err=True)
+        question = f"{'More ' if held else ''}{service.title} {service.places} ({service.example} or links) [none]"
         typed = click.prompt(safe(question), default="", show_default=False, err=True)
         return str(typed).replace(",", " ").split()
 
-    def token(self, service: Service, variables: list[str], host: str, page: str, *, again: bool) -> Secret:
+    def token(self, service: "Service", variables: list[str], host: str, page: str, *, again: bool) -> Secret:
         """A token that is not known yet. Typed hidden; empty where somebody has none."""
         names = " or ".join(variables)
         if self.token_from_env:
@@ -67,7 +73,7 @@ class Asked:
         typed = click.prompt(safe(question), default="", show_default=False, hide_input=True, err=True)
         return Secret(str(typed).strip())
 
-    def variables(self, service: Service, *, is_its_own: bool) -> list[str]:
+    def variables(self, service: "Service", *, is_its_own: bool) -> list[str]:
         """Where the environment may hold its token; `is_its_own`: the service's server, not one of somebody's own."""
         return [f"SOURCES__{service.name.upper()}__TOKEN", *([service.variable] if is_its_own else [])]
 

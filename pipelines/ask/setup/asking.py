@@ -63,7 +63,8 @@ class Asking:
             fields = {each.field for each in found if each.level == "wrong"}
             if fields == {""} or tried + 1 == TRIES or self.asked.yes or not self.asked.confirm("Mend it now?"):
                 break
-        return found
+        is_left_out = not self.asked.yes and self.asked.confirm(f"Go on without {self.service.title}?", default=False)
+        return [] if is_left_out else found
 
     def _ask_places(self, *, again: bool) -> None:
         held = self.project.held(self.service.name, self.service.key)
@@ -75,20 +76,23 @@ class Asking:
                 raise ConfigError(f"{variable} is set in the environment and overrules the files: unset it first")
 
     def _ask_token(self, *, again: bool) -> None:
-        """Where one is wanted and none is known, or the one that is known was refused."""
+        """Where one is wanted and none is known, or the one that is known is no good."""
         if not self.service.variable:
             return
-        source = source_of(self.service.name, self._settings())
-        variables = self.asked.variables(self.service, is_its_own=source.config.api_url == type(source.config).api_url)
+        name, is_typed = self.service.name, bool(self.token)
+        if again:
+            self.token = Secret("")
+        source = source_of(name, self._settings(has_token=not again))
+        variables = self.asked.variables(self.service, is_its_own=source.config.api_url == self.service.api_url)
         told = [each for each in variables if self.asked.environ.get(each)]
-        if again and any(self.asked.environ[each] == source.config.token for each in told):
+        if again and told and (told[0] == variables[0] or not (is_typed or self.project.held(name, "token"))):
             raise Refusal("NOT_WRITTEN", f"the token of {told[0]} is no good; set another one there")
         if source.config.token and not again and (told or not self.asked.token_from_env):
             return
         host, page = urlsplit(source.config.api_url).netloc, self.service.make(source.config.api_url)
         self.token = self.asked.token(self.service, variables, host, page, again=again)
 
-    def _settings(self) -> Settings:
+    def _settings(self, *, has_token: bool = True) -> Settings:
         """As a run would find them afterwards. A token that was meant for another server is not sent to this one."""
         settings, _ = load(self.project.folder, self.asked.environ)
         sources = settings.get("sources", {})
@@ -100,6 +104,8 @@ class Asking:
             table["api_url"] = self.api_url
         if self.token:
             table["token"] = self.token
+        if not has_token:
+            table.pop("token", None)
         return {**settings, "sources": {**known, self.service.name: table}}
 
     def _checked(self) -> list[Finding]:

@@ -8,8 +8,6 @@ import click
 from pipelines.ask.format.answer import FAILED, Answer, answering
 from pipelines.ask.format.shown import counted
 from pipelines.ask.setup.checks.findings import Finding, is_wrong, show, worst_first, wrong
-from pipelines.ask.setup.checks.machine import look
-from pipelines.ask.setup.checks.services import SERVICES, checked
 from pipelines.settings import HttpSource, load, source_of
 from pipelines.warehouse.configured import home_of
 from pipelines.warehouse.files import DEMO_RUN
@@ -46,6 +44,8 @@ def doctor() -> Answer:
 
 
 def _findings(folder: Path) -> list[Finding]:
+    from pipelines.ask.setup.checks.machine import look
+
     try:
         settings, config = load(folder)
         home = home_of(folder, settings, config)
@@ -59,6 +59,8 @@ def _findings(folder: Path) -> list[Finding]:
 
 def _services(folder: Path) -> list[Finding]:
     """One that is set wrongly keeps no other from being asked."""
+    from pipelines.ask.setup.checks.services import SERVICES, checked
+
     settings, config = load(folder)
     found, names = list[Finding](), 0
     for service in SERVICES:

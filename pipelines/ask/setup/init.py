@@ -8,9 +8,7 @@ import click
 from pipelines.ask.format.answer import Answer, Refusal, answering
 from pipelines.ask.format.shown import line
 from pipelines.ask.setup.asked import Asked
-from pipelines.ask.setup.asking import Asking
 from pipelines.ask.setup.checks.findings import Finding, is_wrong
-from pipelines.ask.setup.checks.services import SERVICES
 from pipelines.ask.setup.written import Project
 
 if TYPE_CHECKING:
@@ -42,6 +40,9 @@ def init(
     Exit codes: 0 set up, 1 something is wrong and nothing was written,
     2 wrong usage or configuration.
     """
+    from pipelines.ask.setup.asking import Asking
+    from pipelines.ask.setup.checks.services import SERVICES  # whoever asks for help needs no HTTP client
+
     asked = Asked({"github": github, "gitlab": gitlab, "bluesky": bluesky}, token_from_env, yes)
     asked.check()
     project, findings = Project(Path.cwd()), list[Finding]()

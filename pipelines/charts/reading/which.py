@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pipelines.ask.format.answer import Refusal
+from pipelines.ask.format.shown import first_words, line
 from pipelines.ask.query import find
 from pipelines.ask.query.published import Published
 from pipelines.charts.questions import Nothing
@@ -18,6 +19,7 @@ GONE = """
 SELECT parent_key, thread_id FROM feedback.events
 WHERE parent_key = $id OR thread_id = $id OR event_key = $id ORDER BY created_at LIMIT 1
 """
+LONGEST = 1_000  # signs of a name
 CHOOSE = Nothing("nothing chosen yet", "choose a discussion in the list")
 
 
@@ -28,8 +30,12 @@ class Found:
 
 
 def which(warehouse: Published, typed: str | None) -> Found | Nothing:
+    """A link may come from anywhere, and say anything."""
+    typed = line((typed or "").encode(errors="replace").decode())
     if not typed:
         return CHOOSE
+    if len(typed) > LONGEST:
+        return Nothing(f"there is no thread {first_words(typed)}… here", "choose a discussion in the list")
     for query in (KNOWN, GONE):
         if rows := warehouse.rows(query, {"id": typed}):
             return _found(rows[0], typed)

@@ -133,7 +133,11 @@ def _tried(record: Row) -> str:
 def _ledger() -> Iterator[Ledger]:
     place = home()
     if not place.control.exists():
-        raise Refusal("NOTHING_YET", f"no run has been here: {place.path}", "configure a source and run `earshot sync`")
+        raise Refusal(
+            "NOTHING_YET",
+            f"no run has been here: {place.path}",
+            "`earshot init` asks what to read; then run `earshot sync`",
+        )
     try:
         with Ledger.open(place.control) as ledger:
             yield ledger

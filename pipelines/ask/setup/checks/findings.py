@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Literal
 
 from pipelines.ask.format.shown import hang, line
-from sources.core.http.client import Failure
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
+
+    from sources.core.http.client import Failure
 
 __all__ = ["Finding", "Level", "is_wrong", "note", "show", "unanswered", "well", "worst_first", "wrong"]
 
@@ -46,7 +49,7 @@ def well(about: str, message: str) -> Finding:
     return Finding("well", about, message)
 
 
-def unanswered(about: str, failure: Failure) -> Finding:
+def unanswered(about: str, failure: "Failure") -> Finding:
     """A service that did not answer: out of reach, broken, or asking to wait."""
     if failure.code == "RATE_LIMITED":
         return wrong(about, str(failure), "wait till then; a token (or another one) has a quota of its own")
@@ -71,7 +74,15 @@ def show(console: "Console", findings: Iterable[Finding]) -> None:
         sign, style = SIGNS[each.level]
         about = Text(line(each.about))
         about.truncate(width, overflow="ellipsis", pad=True)
-        hang(console, Text.assemble(f"  {sign} ", about, "  "), line(each.message), style=style)
+        _hang(console, Text.assemble(f"  {sign} ", about, "  "), line(each.message), style=style)
         for words in re.split(r" (?=https?://)", line(each.remedy)) if each.remedy else ():
             lead = ADDRESS if "://" in words else width + 6  # an address wants the whole line
-            hang(console, " " * lead, words)
+            _hang(console, Text(" " * lead), words)
+
+
+def _hang(console: "Console", lead: "Text", words: str, style: str = "") -> None:
+    """As `hang`, which leaves a line with an address in it as long as it is: here only the address itself is."""
+    if "://" in words:
+        room = max(console.width - lead.cell_len, 20)
+        words = "\n".join(wrap(words, room, break_long_words=False, break_on_hyphens=False))
+    hang(console, lead, words, style)

@@ -12,7 +12,7 @@ from pendulum import DateTime
 
 from pipelines.ask.setup.checks import bluesky, github, gitlab
 from pipelines.ask.setup.checks.cost import Cost, told_time
-from pipelines.ask.setup.checks.findings import Finding, note, well
+from pipelines.ask.setup.checks.findings import Finding, is_wrong, note, well
 from pipelines.ask.setup.checks.heard import Line
 from pipelines.settings import HttpSource
 from sources.bluesky.accounts import called
@@ -89,6 +89,8 @@ def checked(service: Service, connected: HttpSource, *, is_first: bool) -> list[
         async with replace(connected, config=once).connect() as api:
             line = Line(api)
             findings, cost = await service.check(line, connected.source, is_first=is_first)
+            if is_first and is_wrong(findings):
+                return findings
             if is_first:
                 return [*findings, *judge_cost(service, cost, line.latency, api.quota, api.now)]
             return [*findings, *judge_quota(service, api.quota, api.now), *judge_clock(api)]
