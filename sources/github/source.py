@@ -5,6 +5,7 @@ Cost    five conditional requests a repository when nothing happened, whatever i
 Cursor  issues, issue_comments, review_comments: seek on `updated_at` with `since` (sources/core/cursor.py).
         pull_requests: no `since` exists; newest first, down to the last complete walk's newest less the overlap.
         reviews: no list of their own; read with their pull request whenever that changed (reviews.py).
+        review_threads: asked of GraphQL, with a token, for those that the warehouse says are due (review_threads.py).
 Tables  repositories (id), issues (id; pull requests are issues too; labels, assignees), openers, issue_comments,
         review_comments, reviews (id, version), review_comment_anchors (id), pull_requests (id; labels, assignees,
         requested_reviewers, requested_teams), review_threads (parent_key; threads, closes), deletions (kind, id),
