@@ -339,7 +339,7 @@ def github(tmp_path: Path, placed: Callable[..., Any]) -> Iterator[tuple[GitHubD
 
 @pytest.mark.on_disk
 def test_a_pull_request_with_its_comments_reviews_and_diff_comments(github: Any) -> None:
-    """GitHub the same way: two requests for what it is, one for each list of words; deletions are noticed at once."""
+    """GitHub the same way: two requests for what it is, one for each list of words, one for its threads; deletions are noticed at once."""
     made, world, repo = github
     number = made.one(
         "SELECT parent_number FROM feedback.events WHERE kind = 'issue_comment' AND parent_kind = 'pull_request' LIMIT 1"
@@ -352,7 +352,7 @@ def test_a_pull_request_with_its_comments_reviews_and_diff_comments(github: Any)
     assert (surgery.exit_code, surgery.completion) == (0, "complete")
     tails = sorted(call.path.removeprefix("/repos/lantern/lantern/") for call in made.app.log)
     assert tails == sorted([f"issues/{number}", f"pulls/{number}", f"issues/{number}/comments", f"pulls/{number}/reviews",
-                            f"pulls/{number}/comments"])  # fmt: skip
+                            f"pulls/{number}/comments", "/graphql"])  # fmt: skip
     assert made.one("SELECT count(*) FROM feedback.comments WHERE body = 'and this'") == 1
     assert made.one(
         "SELECT bool_and(is_deleted) FROM feedback.events WHERE kind = 'issue_comment' AND id = ?", str(gone)
