@@ -339,7 +339,8 @@ def github(tmp_path: Path, placed: Callable[..., Any]) -> Iterator[tuple[GitHubD
 
 @pytest.mark.on_disk
 def test_a_pull_request_with_its_comments_reviews_and_diff_comments(github: Any) -> None:
-    """GitHub the same way: two requests for what it is, one for each list of words, one for its threads; deletions are noticed at once."""
+    """GitHub the same way: two requests for what it is, one for each list of words and for its
+    threads; deletions are noticed at once."""
     made, world, repo = github
     number = made.one(
         "SELECT parent_number FROM feedback.events WHERE kind = 'issue_comment' AND parent_kind = 'pull_request' LIMIT 1"
