@@ -255,7 +255,9 @@ def test_short_limit_is_waited_for(project: Project, world: GitHubWorld) -> None
     assert ended.code == 0, ended.said
     assert 1 <= time.monotonic() - started < 30
     assert "waited" in ended.out
-    assert sum(call.status == 403 for call in ended.calls) == 2  # each repository's first request
+    assert (
+        1 <= sum(call.status == 403 for call in ended.calls) <= 2
+    )  # each repository's first, if sent before the answer
     judge(project.published, world)
 
 

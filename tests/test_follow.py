@@ -57,7 +57,7 @@ def test_closing_what_is_watched_is_the_signal_to_stop(speaker: Speaker) -> None
     resumed = speaker.say("resume", "pr", "2")
     assert resumed.code == 0 and "is watched again" in resumed.out, resumed.said
     assert actionable(speaker) == ["Still there?", "Hello?"], "older than safe_backfill_hours does not come back"
-    assert all(call.path.endswith(("/2", "/comments", "/reviews", REPO)) for call in resumed.calls)
+    assert all(call.path.endswith(("/2", "/comments", "/reviews", "/graphql", REPO)) for call in resumed.calls)
     assert len(resumed.calls) <= 6, "bounded: this pull request alone"
 
 

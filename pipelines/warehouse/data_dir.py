@@ -23,7 +23,7 @@ __all__ = ["QUICKLY", "SPARING", "DataDir", "LandingError", "Locked", "PublishEr
 # for few rows: text of all rows around them is written as it is, in half the time; runs over lists compress theirs
 QUICKLY = "SET disabled_compression_methods = 'fsst'"
 # every thread has buffers of its own; what does not fit is spilled to disk
-SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "112MiB"}
+SPARING: dict[str, Any] = {"threads": "1", "preserve_insertion_order": "false", "memory_limit": "128MiB"}
 
 
 def as_dicts(result: "duckdb.DuckDBPyConnection", at_once: int = 0) -> Iterator[dict[str, Any]]:

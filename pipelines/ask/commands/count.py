@@ -57,7 +57,7 @@ def issues(**asked: Any) -> Answer:
 @options(*PLACES)
 @answering
 def discussions(noun: str | None, **asked: Any) -> Answer:
-    """Discussions, and what was said by itself; how many of those that can be are resolved."""
+    """Discussions by whether they are resolved."""
     where, name = _about(noun, asked, "Discussions")
     with published() as warehouse:
         total = warehouse.row(

@@ -12,6 +12,7 @@ from pipelines.ask.setup.checks.findings import Finding, note, unanswered, well,
 from pipelines.ask.setup.checks.heard import Heard, Line
 from sources.core.http.client import Answer, Failure, Params
 from sources.github.source import Github
+from sources.github.surfaces.review_threads import AT_ONCE as THREADS_AT_ONCE
 
 __all__ = [
     "check",
@@ -113,7 +114,7 @@ def judge_lists(
     name: str, lists: Mapping[str, Heard], at_once: int, followed: int = 0, *, is_first: bool = True, site: str = SITE
 ) -> tuple[list[Finding], Cost]:
     """Which lists can be read, how much there is, and what reading all of it costs: every pull request is asked once
-    for its reviews.
+    for its reviews, and many together for their threads.
     """
     refused = [what for what, heard in lists.items() if isinstance(heard, Failure) and heard.status == 403]
     if refused:
@@ -133,7 +134,9 @@ def judge_lists(
     issues = numbered - pulls.rows
     shown = [f"up to {issues:,} issues" if issues > 0 else "no issues", pulls.told("pull request")]
     shown += [counts[what].told(what.removesuffix("s")) for what in list(LISTS)[2:]]
-    return [well(name, ", ".join(shown))], Cost(1 + sum(pages) + pulls.rows, max(pages), at_once, rows)
+    return [well(name, ", ".join(shown))], Cost(
+        1 + sum(pages) + pulls.rows + -(-pulls.rows // THREADS_AT_ONCE), max(pages), at_once, rows
+    )
 
 
 def newest_number(heard: Heard) -> int:
