@@ -170,3 +170,23 @@ def test_the_lines_are_seen_by_who_starts_a_run(tmp_path: Path) -> None:
     assert "[INITIAL]" not in second and "[POLL] lantern.example: nothing new" in second
     for event in ("started", "completed"):
         assert f"incremental_scan_{event} surface=posts scope=lantern.example" in second
+
+
+def test_what_was_edited_before_a_sweep_that_could_not_see_it_is_seen_on_return(tmp_path: Path) -> None:
+    """No list shows an edit of what is old, and the sweep that would have was while the account was away."""
+    world = BlueskyWorld(pendulum.datetime(2026, 3, 1, 12))
+    maya = world.account("maya.example", "Maya")
+    posts = []
+    for n in range(12):
+        posts.append(world.post("maya.example", f"Post {n}"))
+        world.advance(seconds=43200)
+    desk = in_memory(bluesky_desk(tmp_path, world, "maya.example"))
+    config = {"posts_per_page": 2}
+    assert desk.run(config).exit_code == desk.run(config).exit_code == 0
+    world.edit(posts[1], "Edited.")
+    world.deactivate(maya)
+    assert desk.run(config, sweep=True).exit_code == 0
+    world.advance(seconds=60)
+    world.reactivate(maya)
+    assert desk.run(config).exit_code == 0
+    desk.judge()

@@ -220,17 +220,18 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         for batch in standing(reading, account, trail, away):
             yield batch
         return
-    if account.state.get("status") not in (None, "active"):
+    is_back = account.state.get("status") not in (None, "active")
+    if is_back:  # a sweep may have been while nobody could see what was edited before
         reading.tell(f"{account.handle} is back")
     if is_lost or (trail.head and trail.head > reading.api.now.add(days=1)):  # the walk went back a day from now
         reading.resets.add(("posts", account.did))
         account.saved = {**account.state, "deep": LONG_AGO}
     for batch in standing(reading, account, after, "active"):
         yield batch
-    if reading.sweep:
+    if reading.sweep or is_back:
         reading.sightings["posts", account.did] = set()
-        if account.state.get("floor") and (reading.deep or deep_due(account, reading.api.now)):
-            reading.sightings["records", account.did] = set()
+    if reading.sweep and account.state.get("floor") and (reading.deep or deep_due(account, reading.api.now)):
+        reading.sightings["records", account.did] = set()
 
 
 def replays(rows: dict[str, list[Row]], newest: DateTime | None) -> dict[str, int]:
