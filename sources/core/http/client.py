@@ -127,12 +127,8 @@ class Api:
 
     def after(self, before: "Api") -> None:
         """With what another client of this service has learned, whose time is over: limits, clocks, what fails."""
-        self.quota, self.tells_ends, self.latest, self.ahead = (
-            before.quota,
-            before.tells_ends,
-            before.latest,
-            before.ahead,
-        )
+        self.quota, self.tells_ends, self.latest = before.quota, before.tells_ends, before.latest
+        self.ahead = before.ahead
         self.waits, self._endpoints, self._pauses = before.waits, before._endpoints, before._pauses.again()
         if before._graphql is not None:
             self._graphql = self._again(self.base, limit_wait=points_wait)
