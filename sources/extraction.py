@@ -87,10 +87,6 @@ class Item:
         return any(len(some) >= TOGETHER for some in self.rows.values())
 
 
-async def _let_go(payloads: list[Payload]) -> None:
-    """Nobody keeps them."""
-
-
 @dataclass
 class Extraction:
     """What the resources of one source share. A run has one for all of its packages; whoever writes a pipeline of their
@@ -103,7 +99,7 @@ class Extraction:
     max_seconds: float | None = None
     begun: Callable[[Api, Cursors, bool], Reading] | None = None  # a run's reading, to go on with
     saved: Cursors | None = None  # cursors that are kept elsewhere than in dlt's state
-    keep: Callable[[list[Payload]], Awaitable[None]] = _let_go
+    keep: Callable[[list[Payload]], Awaitable[None]] | None = None  # records as they were sent
     walks: Iterator[Walk] = field(default_factory=lambda: iter(()))  # what is to be read by itself
     at_once: int = 10  # of these
     is_runs: bool = False  # a run throws half-loaded packages away, and keeps quarantine itself
@@ -115,6 +111,7 @@ class Extraction:
     _client: AbstractAsyncContextManager[Api] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
     _opening: "asyncio.Task[Reading] | None" = None
+    _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _order: Iterator[int] = field(default_factory=itertools.count)
     _is_cancelled: bool = False
@@ -124,7 +121,7 @@ class Extraction:
     _waiting: dict[tuple[str, str], Json] = field(default_factory=dict)  # cursors that differ by an ETag alone
     _has_company: bool = False
     _kept: set[str] = field(default_factory=set)  # in quarantine
-    _unmade: set[str] = field(default_factory=set)  # surfaces whose tables are not as they are declared
+    unmade: set[str] = field(default_factory=set)  # surfaces whose tables are not as they are declared
 
     async def open(self) -> Reading:
         """The reading of this extraction; each has an event loop of its own."""
@@ -141,14 +138,14 @@ class Extraction:
         if self._is_cancelled:
             raise Stopped
         self._client = self.connect()
-        self._gate = asyncio.Semaphore(self.at_once)
+        self._gate, self._room = asyncio.Semaphore(self.at_once), asyncio.Semaphore(2)
         api = await self._client.__aenter__()
         states = dlt.current.source_state().get("resources", {})
         if self.saved is None:
             forget_lost(states, self.fills)
-            self._unmade = {name for name, tables in self.fills.items() if unmade(states, tables)}
+            self.unmade = {name for name, tables in self.fills.items() if unmade(states, tables)}
         if self.is_runs:
-            self._unmade = {RECHECKS} if self._unmade else set()
+            self.unmade = {RECHECKS} if self.unmade else set()
         saved = believed(states, self.fills) if self.saved is None else self.saved
         begun = self.begun or self._anew
         self._reading = begun(api, saved, not made(states))
@@ -182,11 +179,6 @@ class Extraction:
     def is_spent(self) -> bool:
         return (self.max_rows is not None and self._rows >= self.max_rows) or time.monotonic() >= self._until
 
-    @property
-    def is_to_make(self) -> bool:
-        """Tables are not as they are declared, and no list will make them."""
-        return RECHECKS in self._unmade
-
     def tables(self, name: str) -> tuple[Table, ...]:
         """Those that a resource may write to; its own first."""
         others = chain.from_iterable(self.fills.values()) if name == RECHECKS else ()
@@ -207,11 +199,19 @@ class Extraction:
             if stops:
                 log.info("%s of %s stops here (max_rows, max_seconds): run it again", name, walk.scope)
                 break
-        if item.rows or item.cursors or name in self._unmade:
+        if item.rows or item.cursors or name in self.unmade:
             yield self._handed(name, item)
 
+    async def room(self) -> bool:
+        """For one more lot of short walks: two are under way at most, or a budget would end none of them."""
+        await self._room.acquire()
+        if self.is_spent:
+            self._room.release()
+            return False
+        return True
+
     async def together(self, name: str, walks: Iterable[Walk]) -> AsyncIterator[DataItemWithMeta]:
-        """Many short walks as one item."""
+        """Many short walks as one item; they had `room`."""
         item = Item()
 
         async def one(walk: Walk) -> None:
@@ -219,15 +219,18 @@ class Extraction:
                 async for batch in self._batches(walk):
                     item.add(batch)
 
-        await asyncio.gather(*map(one, walks))
-        if item.rows or item.cursors or name in self._unmade:
+        try:
+            await asyncio.gather(*map(one, walks))
+        finally:
+            self._room.release()
+        if item.rows or item.cursors or name in self.unmade:
             yield self._handed(name, item)
 
     async def _batches(self, walk: Walk) -> AsyncIterator[Batch]:
         walked = self.reading.walked(walk.surface, walk.scope, walk.batches) if walk.surface else walk.batches
         async with aclosing(walked) as batches:  # type: ignore[type-var]
             async for batch in batches:
-                if batch.payloads:
+                if batch.payloads and self.keep:
                     await self.keep(batch.payloads)
                 for table, some in batch.rows.items():
                     new = len(some) - batch.replayed.get(table, 0)  # or a replay would never come to its end
@@ -243,8 +246,8 @@ class Extraction:
 
     def _handed(self, name: str, item: Item) -> DataItemWithMeta:
         first = self.tables(name)[0].name
-        told = Told(first, item.rows, item.cursors, makes=name in self._unmade)
-        self._unmade.discard(name)
+        told = Told(first, item.rows, item.cursors, makes=name in self.unmade)
+        self.unmade.discard(name)
         return DataItemWithMeta(told, item.rows.pop(first, []))
 
     def land(self, name: str, told: Told, rows: list[Row]) -> Iterator[Any]:

@@ -26,7 +26,7 @@ from sources.extraction import RECHECKS, Extraction, Stopped, Told
 __all__ = ["places", "rest", "stoppable", "surface", "together"]
 
 T = TypeVar("T")
-TOGETHER = 50  # things that are read by themselves
+TOGETHER = 20  # things that are read by themselves
 
 
 class Land(ItemTransform[Any, Any]):
@@ -127,10 +127,13 @@ def rechecks(extraction: Extraction) -> DltResource:
     @stoppable
     async def due() -> AsyncIterator[list[Walk]]:
         await extraction.open()
-        if extraction.is_to_make:
+        if RECHECKS in extraction.unmade and await extraction.room():
             yield []
-        while not extraction.is_spent and (some := list(islice(extraction.walks, TOGETHER))):
+        while await extraction.room():
+            some = list(islice(extraction.walks, TOGETHER))
             yield some
+            if not some:
+                return
 
     return together(extraction, dlt.resource(due, name="due", selected=False), RECHECKS)
 

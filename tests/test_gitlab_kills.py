@@ -242,7 +242,7 @@ def test_killed_during_discussions(story: Story, tmp_path: Path) -> None:
     ends_well(story, project)
 
 
-@pytest.mark.parametrize("landing", [4, 5] if LONG else [4])
+@pytest.mark.parametrize("landing", [3])
 def test_what_had_landed_is_not_asked_for_again(tmp_path: Path, landing: int) -> None:
     """A first read killed after some landings: the next run asks only for what is missing, of every kind."""
     world, _ = past()

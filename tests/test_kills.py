@@ -237,7 +237,9 @@ def test_a_killed_first_read_goes_on(tmp_path: Path) -> None:
     with served(world, tmp_path / "whole") as whole:
         undisturbed = whole.quick()
     with served(world, tmp_path / "killed") as project:
-        killed = signalled_at(project, 4, signal.SIGKILL, of="/pulls", chunk_rows=10)  # so three pages are in
+        killed = signalled_at(
+            project, 6, signal.SIGKILL, of="/pulls", chunk_rows=10
+        )  # so three pages are in, two asked twice
         assert killed.code == -signal.SIGKILL
         resumed = project.quick()
         assert resumed.code == 0, resumed.said

@@ -68,7 +68,7 @@ def declared(service: Bluesky, extraction: Extraction) -> Any:
         reading = await extraction.open()
         polled = [each for each in await service.found(reading) if (each.did, "posts") not in reading.ended]
         for n in range(0, len(polled), TOGETHER):
-            if extraction.is_spent:
+            if not await extraction.room():
                 return
             yield [service.walk(reading, account) for account in polled[n : n + TOGETHER]]
 

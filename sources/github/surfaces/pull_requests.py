@@ -89,7 +89,7 @@ async def changed_pulls(
     """What is new in the list since this surface's watermark, and the watermark that is right once it has landed."""
     mark = load(repo.reading.raw_cursor(surface, repo.scope), repo.now)
     if mark.newest is None:
-        async for reached, found in _first_walk(repo, mark, config.overlap, config.floor):
+        async for reached, found in _first_walk(repo, surface, mark, config.overlap, config.floor):
             yield reached, found
             mark = reached
     async for caught_up, found in _catch_up(repo, mark, config.overlap):
@@ -97,9 +97,12 @@ async def changed_pulls(
 
 
 async def _first_walk(
-    repo: Scope, mark: Watermark, overlap: timedelta, floor: DateTime | None
+    repo: Scope, surface: str, mark: Watermark, overlap: timedelta, floor: DateTime | None
 ) -> AsyncIterator[tuple[Watermark, list[Json]]]:
-    """From the newest to the oldest (or the configured start), committing how far it came."""
+    """From the newest to the oldest (or the configured start), committing how far it came. It goes on with the page
+    that it ended with: what this very reading has read of that, as it is, is not read again.
+    """
+    read = repo.reading.pages.setdefault((surface, repo.scope), {})
     start = max(0, mark.covered - PER_PAGE)
     covered, walking, seen = start, mark.walking, dict[str, tuple[DateTime, str]]()
     try:
@@ -109,8 +112,9 @@ async def _first_walk(
                 walking = min(max(moments), page.answer.date)
             covered += len(page.items)
             seen |= {str(s.id): (s.moment, s.version) for s in page.sightings if s.moment and settled(s, page)}
-            wanted = page.only(lambda s: _not_before(s, floor)).items
-            mark = replace(mark, covered=covered, walking=walking)
+            wanted = page.only(lambda s: _not_before(s, floor) and read.get(s.id) != s.version).items
+            read.update({s.id: s.version for s in page.sightings if settled(s, page)})
+            mark = replace(mark, covered=max(mark.covered, covered), walking=walking)  # never back
             yield mark, wanted
             if floor and moments and moments[-1] < floor:
                 break
