@@ -22,11 +22,11 @@ import itertools
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import dlt
 from dlt.extract.items import DataItemWithMeta, TableNameMeta
@@ -42,6 +42,7 @@ from sources.declared import QUARANTINE, quarantine_row
 __all__ = ["RECHECKS", "Extraction", "Stopped", "Told", "without_rechecks"]
 
 log = logging.getLogger("earshot")
+T = TypeVar("T")
 
 TOGETHER = 1_000  # rows of an item: an Arrow item costs dlt a few milliseconds, however few rows it has
 RECHECKS = "rechecks"  # the resource of what is read by itself
@@ -111,10 +112,13 @@ class Extraction:
     _client: AbstractAsyncContextManager[Api] | None = None
     _loop: asyncio.AbstractEventLoop | None = None
     _opening: "asyncio.Task[Reading] | None" = None
+    _steps: "set[asyncio.Task[Any]]" = field(default_factory=set)  # that are being taken
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _order: Iterator[int] = field(default_factory=itertools.count)
     _is_cancelled: bool = False
+    _is_ended: bool = False  # this extraction
+    _is_told: bool = False  # why
     _rows: int = 0
     _until: float = float("inf")
     _seen: dict[str, set[int]] = field(default_factory=dict)  # of versions, the hashes of those that were handed on
@@ -125,18 +129,16 @@ class Extraction:
 
     async def open(self) -> Reading:
         """The reading of this extraction; each has an event loop of its own."""
-        loop = asyncio.get_running_loop()
-        if loop is not self._loop:
-            self._loop, self._opening = loop, loop.create_task(self._open())
-        assert self._opening is not None
+        if self._opening is None:
+            self._opening = asyncio.create_task(self._open())
+            self._steps.add(self._opening)
+            self._opening.add_done_callback(self._steps.discard)
         return await asyncio.shield(self._opening)
 
     async def _open(self) -> Reading:
         """Its client lives as long as dlt's event loop, which closes it: who of those that share it is the last is told
         by nobody, since a limit ends a resource without a word.
         """
-        if self._is_cancelled:
-            raise Stopped
         self._client = self.connect()
         self._gate, self._room = asyncio.Semaphore(self.at_once), asyncio.Semaphore(2)
         api = await self._client.__aenter__()
@@ -162,8 +164,44 @@ class Extraction:
         """From another thread: whatever is waited for ends now, and nothing begins."""
         self._is_cancelled = True
         if self._loop and self._loop.is_running():
-            loop = self._loop
-            loop.call_soon_threadsafe(lambda: [task.cancel() for task in asyncio.all_tasks(loop)])
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        for task in () if self._is_ended else self._steps:
+            task.cancel()
+        self._is_ended = True
+
+    async def step(self, coming: Awaitable[T]) -> T:
+        """dlt closes its loop with the first task that fails: generators of others, amid a request, would be closed
+        twice. So the first ends the others, and fails when all have come to rest; they are cancelled, and one must
+        fail, for dlt waits for ever where all are cancelled.
+        """
+        if (loop := asyncio.get_running_loop()) is not self._loop:
+            self._loop, self._opening, self._steps, self._is_told = loop, None, set(), False
+            self._is_ended = self._is_cancelled
+        task = asyncio.current_task()
+        assert task is not None
+        self._steps.add(task)
+        try:
+            if self._is_ended:
+                raise Stopped
+            return await coming
+        except StopAsyncIteration:
+            raise
+        except BaseException as error:
+            is_first, self._is_told = not self._is_told, True
+            self._steps.discard(task)
+            self._end()
+            while self._steps:
+                with suppress(asyncio.CancelledError):  # it was: whoever is waited for ends all the same
+                    await asyncio.sleep(0.001)
+            if not is_first:
+                raise asyncio.CancelledError from None
+            if isinstance(error, asyncio.CancelledError):
+                raise Stopped from None
+            raise
+        finally:
+            self._steps.discard(task)
 
     @cached_property
     def owners(self) -> dict[str, str]:
@@ -219,9 +257,13 @@ class Extraction:
                 async for batch in self._batches(walk):
                     item.add(batch)
 
+        under_way = [asyncio.create_task(one(walk)) for walk in walks]
         try:
-            await asyncio.gather(*map(one, walks))
+            await asyncio.gather(*under_way)
         finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
             self._room.release()
         if item.rows or item.cursors or name in self.unmade:
             yield self._handed(name, item)

@@ -6,8 +6,8 @@
 place (extraction.py says what it yields, and what could break that).
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from functools import wraps
 from itertools import islice
@@ -21,7 +21,7 @@ from dlt.extract.resource import DltResource
 from sources.core.reading import Batch, Reading, Walk
 from sources.core.scope import Found, ScopeType, find
 from sources.declared import Owned, declared, hints
-from sources.extraction import RECHECKS, Extraction, Stopped, Told
+from sources.extraction import RECHECKS, Extraction, Told
 
 __all__ = ["places", "rest", "stoppable", "surface", "together"]
 
@@ -45,18 +45,20 @@ class Land(ItemTransform[Any, Any]):
         return self.extraction.land(self.name, meta, item if isinstance(item, list) else [item])
 
 
-def stoppable(generate: Callable[..., AsyncIterator[T]]) -> Callable[..., AsyncIterator[T]]:
-    """dlt waits for ever for a task that was cancelled; one that failed ends its extraction."""
+def stoppable(extraction: Extraction) -> Callable[[Callable[..., AsyncIterator[T]]], Callable[..., AsyncIterator[T]]]:
+    """A generator that dlt may run beside others: `Extraction.step` says why each of its steps is taken there."""
 
-    @wraps(generate)
-    async def generated(*args: Any) -> AsyncIterator[T]:
-        try:
-            async for item in generate(*args):
-                yield item
-        except asyncio.CancelledError:
-            raise Stopped from None
+    def decorated(generate: Callable[..., AsyncIterator[T]]) -> Callable[..., AsyncIterator[T]]:
+        @wraps(generate)
+        async def generated(*args: Any) -> AsyncIterator[T]:
+            items = generate(*args)
+            with suppress(StopAsyncIteration):
+                while True:
+                    yield await extraction.step(anext(items))
 
-    return generated
+        return generated
+
+    return decorated
 
 
 def places(
@@ -70,13 +72,13 @@ def places(
     service says when it is `found`. One that cannot be looked up is recorded.
     """
 
-    @stoppable
+    @stoppable(extraction)
     async def named() -> AsyncIterator[str]:
         await extraction.open()
         for name in names:
             yield name
 
-    @stoppable
+    @stoppable(extraction)
     async def looked_up(name: str) -> AsyncIterator[Found]:
         known, reading = extraction.found, extraction.reading
         if name not in known:
@@ -101,7 +103,7 @@ def surface(
 ) -> DltResource:
     """One list of a service: its first table has its name, the others are filled beside it."""
 
-    @stoppable
+    @stoppable(extraction)
     async def rows(found: Found) -> AsyncIterator[DataItemWithMeta]:
         if found.has_lists or not is_list:
             async for item in extraction.items(name, Walk(name if is_list else "", found.scope, walk(found))):
@@ -113,7 +115,7 @@ def surface(
 def together(extraction: Extraction, walks: Any, name: str) -> DltResource:
     """Many short walks: `walks` yields lists of them."""
 
-    @stoppable
+    @stoppable(extraction)
     async def rows(some: list[Walk]) -> AsyncIterator[DataItemWithMeta]:
         async for item in extraction.together(name, some):
             yield item
@@ -124,7 +126,7 @@ def together(extraction: Extraction, walks: Any, name: str) -> DltResource:
 def rechecks(extraction: Extraction) -> DltResource:
     """What is read by itself, of whatever tables: the walks that a run asks for."""
 
-    @stoppable
+    @stoppable(extraction)
     async def due() -> AsyncIterator[list[Walk]]:
         await extraction.open()
         if RECHECKS in extraction.unmade and await extraction.room():

@@ -63,7 +63,7 @@ def declared(service: Bluesky, extraction: Extraction) -> Any:
     """Its resources, in order."""
 
     @dlt.resource(name="accounts", selected=False)
-    @stoppable
+    @stoppable(extraction)
     async def accounts() -> AsyncIterator[list[Walk]]:
         reading = await extraction.open()
         polled = [each for each in await service.found(reading) if (each.did, "posts") not in reading.ended]
