@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.asked import demo, demo_home, own, worlds
-from tests.in_memory import in_memory, let_go
+from tests.in_memory import in_memory, let_go, readers_look_there
 from tests.read_before import gitlab_read, gitlab_story, small_world_read
 from tests.recorded import same_headers
 from tests.servers import Cluster, cluster
@@ -25,6 +25,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "server" in getattr(item, "fixturenames", ()):
             item.add_marker("ci")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def what_lies_in_memory_is_read_there() -> Iterator[None]:
+    with readers_look_there():
+        yield
 
 
 @pytest.fixture(autouse=True)

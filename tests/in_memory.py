@@ -79,6 +79,10 @@ class InMemory(Embedded):
     def published(self, home: DataDir) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         return self.looking(home)
 
+    def attach(self, connection: duckdb.DuckDBPyConnection, home: DataDir, name: str, *, read_only: bool) -> None:
+        assert read_only
+        connection.execute(f"ATTACH '{self.copy()}' AS {name} (READ_ONLY)")
+
     def checkpoint(self, home: DataDir, config: Mapping[str, Any]) -> None:
         """There is no file."""
 
@@ -239,11 +243,26 @@ def _insert(db: duckdb.DuckDBPyConnection, schema: str, name: str, table: Table,
 @contextmanager
 def let_go() -> Iterator[None]:
     """What is made meanwhile is over with it: left to Python, a hundred warehouses would wait to be collected."""
-    before = len(MADE)
+    before, known = len(MADE), dict(INSTEAD_OF)
     yield
     for each in MADE[before:]:
         each.db.close()
     del MADE[before:]
+    INSTEAD_OF.clear()
+    INSTEAD_OF.update(known)
+
+
+@contextmanager
+def readers_look_there() -> Iterator[None]:
+    """Who asks by the command line in this process finds what lies in memory where the file would be."""
+    in_a_file = Embedded.published
+
+    def published(self: Embedded, home: DataDir) -> AbstractContextManager[duckdb.DuckDBPyConnection | None]:
+        memory = INSTEAD_OF.get(home.published)
+        return memory.looking(home) if memory and memory.loads else in_a_file(self, home)
+
+    with patch.object(Embedded, "published", published):
+        yield
 
 
 def in_memory(desk: D, base: D | None = None) -> D:
@@ -251,6 +270,8 @@ def in_memory(desk: D, base: D | None = None) -> D:
     held = base.home.destination if base else None
     assert held is None or isinstance(held, InMemory)
     home = DataDir(desk.home.path, InMemory() if held is None else snapshot(held))
+    assert isinstance(home.destination, InMemory)
+    INSTEAD_OF[home.published] = home.destination
     if base:
         shutil.copytree(base.home.path, home.path, dirs_exist_ok=True)  # ledger, payloads
     is_one = isinstance(desk, _Runs)

@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -48,12 +49,20 @@ class Terminal:
         os.write(self.master, f"{words}\n".encode())
 
     def ended(self) -> int:
+        deadline = time.monotonic() + PATIENCE
         while select.select([self.master], [], [], 0.2)[0] or self.process.poll() is None:
+            assert time.monotonic() < deadline, f"it goes on: {self.screen}"
             try:
                 self.screen += os.read(self.master, 65536).decode(errors="replace")
             except OSError:
                 break
         return self.process.wait(PATIENCE)
+
+
+def _as_a_shell_starts_it() -> None:
+    """Ctrl-C reaches it, also where tests run in the background and ignore it themselves."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @contextmanager
@@ -65,7 +74,7 @@ def terminal(folder: Path, *words: str) -> Iterator[Terminal]:
     }
     process = subprocess.Popen(
         [sys.executable, "-m", "pipelines.cli", *words], cwd=folder, stdin=slave, stdout=slave, stderr=slave,
-        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        start_new_session=True, preexec_fn=_as_a_shell_starts_it,
         env={**kept, "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parent.parent)},
     )  # fmt: skip
     os.close(slave)

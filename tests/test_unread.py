@@ -2,7 +2,6 @@
 for as long as it is missing, and not counted as held; until it is read, or somebody lets it be.
 """
 
-import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -40,15 +39,11 @@ def real_time(monkeypatch: pytest.MonkeyPatch) -> None:
     at_its_time(monkeypatch, REAL_NOW())
 
 
-def read(desk: Desk) -> Path:
-    """What its first run left, to be copied by all who go on from there."""
-    assert desk.run().exit_code == 0
-    return desk.home.path
-
-
-def going_on(desk: D, base: Path) -> D:
-    shutil.copytree(base, desk.home.path)
-    return desk
+def read(desk: D) -> D:
+    """What its first run left, for all who go on from there."""
+    made = in_memory(desk)
+    assert made.run().exit_code == 0
+    return made
 
 
 @pytest.fixture
@@ -65,14 +60,14 @@ def _project() -> Project:
 
 
 @pytest.fixture(scope="module")
-def gitlab_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def gitlab_read(tmp_path_factory: pytest.TempPathFactory) -> GitLabDesk:
     return read(gitlab_desk(tmp_path_factory.mktemp("gitlab") / "data", _project().world))
 
 
 @pytest.fixture
-def gitlab(tmp_path: Path, project: Project, gitlab_read: Path) -> GitLabDesk:
+def gitlab(tmp_path: Path, project: Project, gitlab_read: GitLabDesk) -> GitLabDesk:
     """Nine merge requests, all read."""
-    return going_on(gitlab_desk(tmp_path / "data", project.world), gitlab_read)
+    return in_memory(gitlab_desk(tmp_path / "data", project.world), gitlab_read)
 
 
 @pytest.fixture
@@ -89,17 +84,17 @@ def _every_kind(repo: Repo) -> None:
 
 
 @pytest.fixture(scope="module")
-def github_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def github_read(tmp_path_factory: pytest.TempPathFactory) -> GitHubDesk:
     repo = GitHubWorld(NOW).add_repo(REPO)
     _every_kind(repo)
     return read(desk(tmp_path_factory.mktemp("github") / "data", repo.world))
 
 
 @pytest.fixture
-def github(tmp_path: Path, repo: Repo, github_read: Path) -> GitHubDesk:
+def github(tmp_path: Path, repo: Repo, github_read: GitHubDesk) -> GitHubDesk:
     """An issue and a pull request with a word of every kind, all read."""
     _every_kind(repo)
-    return going_on(desk(tmp_path / "data", repo.world), github_read)
+    return in_memory(desk(tmp_path / "data", repo.world), github_read)
 
 
 @pytest.fixture
@@ -108,7 +103,7 @@ def bluesky(tmp_path: Path) -> BlueskyDesk:
     world.account(MAYA)
     world.post(MAYA, "readable")
     world.advance(LATER)
-    made = bluesky_desk(tmp_path / "data", world, MAYA)
+    made = in_memory(bluesky_desk(tmp_path / "data", world, MAYA))
     assert made.run().exit_code == 0
     return made
 
@@ -399,7 +394,7 @@ def test_an_issue_in_quarantine_is_still_a_place(tmp_path: Path, repo: Repo, cha
     number = repo.open_issue("pete-q", "Does it cache?", "Asking.")
     repo.comment(number, "maya", "It does not.")
     repo.world.advance(seconds=LATER)
-    made = desk(tmp_path / "data", repo.world)
+    made = in_memory(desk(tmp_path / "data", repo.world))
     SPOILS["issue"] = ("/issues", change)
     try:
         spoil(made, "issue")
