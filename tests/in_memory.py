@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, TypeVar
@@ -28,21 +29,22 @@ from dlt.extract.source import SourceInjectableContext, SourceSchemaInjectableCo
 from pipelines.models.landed_tables import TYPES
 from pipelines.sync.output.report import Report
 from pipelines.sync.source.committed import Committed
+from pipelines.sync.source.pipeline import SourcePipeline
 from pipelines.sync.targets.outcomes import Surgery
 from pipelines.warehouse.data_dir import DataDir, as_dicts
-from pipelines.warehouse.embedded.destination import Embedded
+from pipelines.warehouse.embedded.destination import EMBEDDED, Embedded
 from sources.core.surfaces import Fills, believed
 from sources.core.targets import Target
 from sources.core.values import Row, Table
 from tests.synced import Desk
 
-__all__ = ["InMemory", "InMemoryPipeline", "in_memory", "let_go", "opened", "snapshot"]
+__all__ = ["InMemory", "found_in_memory", "in_memory", "kept_in_memory", "let_go", "opened", "snapshot"]
 
 ROOT = ("_dlt_load_id", "_dlt_id")
 CHILD = ("_dlt_root_id", "_dlt_parent_id", "_dlt_list_idx", "_dlt_id")
 LOADS = "(load_id VARCHAR, schema_name VARCHAR, status BIGINT, inserted_at TIMESTAMPTZ, schema_version_hash VARCHAR)"
 D = TypeVar("D", bound=Desk)
-INSTEAD_OF: dict[Path, "InMemory"] = {}  # the file that readers would open → where they look instead
+INSTEAD_OF: dict[Path, "InMemory"] = {}  # the file that readers would open → where all in this process look instead
 MADE: list["InMemory"] = []  # by the tests that are not over
 
 
@@ -253,25 +255,33 @@ def let_go() -> Iterator[None]:
 
 
 @contextmanager
-def readers_look_there() -> Iterator[None]:
-    """Who asks by the command line in this process finds what lies in memory where the file would be."""
-    in_a_file = Embedded.published
+def found_in_memory() -> Iterator[None]:
+    """Whoever opens a data directory in this process, by its path, finds its rows in memory where they are there."""
+    opened, made = SourcePipeline.open.__func__, DataDir.__init__  # type: ignore[attr-defined]
 
-    def published(self: Embedded, home: DataDir) -> AbstractContextManager[duckdb.DuckDBPyConnection | None]:
-        memory = INSTEAD_OF.get(home.published)
-        return memory.looking(home) if memory and memory.loads else in_a_file(self, home)
+    def open_(cls: Any, home: DataDir, *args: Any, **more: Any) -> Any:
+        found = InMemoryPipeline.open if isinstance(home.destination, InMemory) else partial(opened, cls)
+        return found(home, *args, **more)
 
-    with patch.object(Embedded, "published", published):
+    def init(self: DataDir, path: Path, destination: Any = EMBEDDED, *more: Any, **named: Any) -> None:
+        memory = INSTEAD_OF.get(path / "published.duckdb") if destination is EMBEDDED else None
+        made(self, path, memory or destination, *more, **named)
+
+    with patch.object(SourcePipeline, "open", classmethod(open_)), patch.object(DataDir, "__init__", init):
         yield
+
+
+def kept_in_memory(path: Path, base: InMemory | None = None) -> InMemory:
+    """What is in this data directory from now on; from where `base` is, if that is given."""
+    memory = INSTEAD_OF[path / "published.duckdb"] = InMemory() if base is None else snapshot(base)
+    return memory
 
 
 def in_memory(desk: D, base: D | None = None) -> D:
     """The same desk over a warehouse in memory; from where `base` is, if that is given."""
     held = base.home.destination if base else None
     assert held is None or isinstance(held, InMemory)
-    home = DataDir(desk.home.path, InMemory() if held is None else snapshot(held))
-    assert isinstance(home.destination, InMemory)
-    INSTEAD_OF[home.published] = home.destination
+    home = DataDir(desk.home.path, kept_in_memory(desk.home.path, held))
     if base:
         shutil.copytree(base.home.path, home.path, dirs_exist_ok=True)  # ledger, payloads
     is_one = isinstance(desk, _Runs)
@@ -281,12 +291,10 @@ def in_memory(desk: D, base: D | None = None) -> D:
 
 class _Runs(Desk):
     def run(self, config: dict[str, Any] | None = None, **options: Any) -> Report:
-        with patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline):
-            return super().run(config, **{"docs": False, **options})
+        return super().run(config, **{"docs": False, **options})
 
     def operate(self, place: str, *targets: Target, options: dict[str, Any] | None = None, **more: Any) -> Surgery:
-        with patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline):
-            return super().operate(place, *targets, options={"docs": False, **(options or {})}, **more)
+        return super().operate(place, *targets, options={"docs": False, **(options or {})}, **more)
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with self.home.destination.looking(self.home) as connection:

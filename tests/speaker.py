@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import orjson
 import pytest
 from click.testing import CliRunner
@@ -20,7 +19,8 @@ from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.serve import serving
 from pipelines.models.slash_commands import tokens
-from tests.story import KILLED_RUN, NOW, REPO, Ended, Project
+from tests.in_memory import INSTEAD_OF, InMemory, opened, snapshot
+from tests.story import KILLED_RUN, NOW, REPO, Ended, Project, holders
 
 WRITE_TOKEN = "may-write-token"
 WRITER = "earshot-bot"
@@ -65,7 +65,7 @@ class Speaker(Project):
             connection.close()
 
     def sql(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with duckdb.connect(str(self.published), read_only=True) as connection:
+        with opened(self.published) as connection:
             return connection.execute(query, list(values)).fetchall()
 
     def _environment(self, more: dict[str, str]) -> dict[str, str]:
@@ -73,7 +73,7 @@ class Speaker(Project):
 
     def _checked(self, ended: Ended) -> Ended:
         assert WRITE_TOKEN not in ended.said
-        assert [p for p in self.data.rglob("*") if p.is_file() and WRITE_TOKEN.encode() in p.read_bytes()] == []
+        assert holders(self.data, WRITE_TOKEN) == ""
         return super()._checked(ended)
 
 
@@ -92,11 +92,15 @@ def spoken_world() -> tuple[GitHubWorld, Repo]:
 
 
 @contextmanager
-def speaking(folder: Path, base: Path | None = None, world: GitHubWorld | None = None) -> Iterator[Speaker]:
+def speaking(
+    folder: Path, base: Path | None = None, world: GitHubWorld | None = None, memory: InMemory | None = None
+) -> Iterator[Speaker]:
     """A speaker that has heard all there is: by reading it, or as a copy of a data directory that read the same."""
     app = GitHubApp(world or spoken_world()[0], public_url="https://api.github.com")
     with serving(app) as url:
-        speaker = Speaker(folder, app, url)
+        speaker = Speaker(folder, app, url, memory=memory)
+        if memory is not None:
+            INSTEAD_OF[speaker.published] = memory
         if base:
             shutil.copytree(base, speaker.data)
         else:
@@ -113,9 +117,22 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return speaker.data
 
 
+@pytest.fixture(scope="session")
+def heard_in_memory(tmp_path_factory: pytest.TempPathFactory) -> Speaker:
+    """Who has read it into memory."""
+    with speaking(tmp_path_factory.mktemp("heard"), memory=InMemory()) as speaker:
+        return speaker
+
+
 @pytest.fixture
-def speaker(heard: Path, tmp_path: Path) -> Iterator[Speaker]:
-    with speaking(tmp_path, heard) as speaker:
+def speaker(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Speaker]:
+    """In memory, but for tests that are marked `on_disk`: those that speak, or read, in processes of their own."""
+    if request.node.get_closest_marker("on_disk"):
+        with speaking(tmp_path, request.getfixturevalue("heard")) as speaker:
+            yield speaker
+        return
+    base = request.getfixturevalue("heard_in_memory")
+    with speaking(tmp_path, base.data, memory=snapshot(base.memory)) as speaker:
         yield speaker
 
 

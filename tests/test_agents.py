@@ -24,6 +24,7 @@ from tests.asked import Reader
 from tests.speaker import WRITE_TOKEN, Speaker, answers
 from tests.story import REPO
 
+pytestmark = pytest.mark.on_disk  # the server is a process of its own
 ROOT = Path(__file__).parent.parent
 WANTED = "the extra [agents] is not installed"
 SERVER = ("-m", "pipelines.cli", "mcp")

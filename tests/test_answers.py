@@ -22,6 +22,7 @@ from pipelines.replies import reply_seen
 from tests.speaker import TIMEOUT, WRITE_TOKEN, WRITER, Speaker, answers, speaking, spoken_world
 from tests.story import NOW, REPO
 
+pytestmark = pytest.mark.on_disk  # most of it is said, and heard, in processes of their own
 COMMENT = "github:issue_comment"
 CLI = ("-m", "pipelines.cli")
 
@@ -279,6 +280,7 @@ def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: i
     with ThreadPoolExecutor(1) as pool:
         saying = pool.submit(speaker.run, "reply", "--issue", "1", "--body", "On it.", "--token", "t", program=CLI)
         while answers(speaker).count("t") == 0:
+            assert not saying.done(), saying.result().said
             time.sleep(0.05)
         assert speaker.run().code == 0
         assert {row["status"] for row in speaker.outbox()} == {"observed"}

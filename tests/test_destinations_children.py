@@ -1,4 +1,6 @@
-"""Child tables on Postgres and DuckLake, with real servers: what is taken away upstream is gone there, too."""
+"""Child tables on Postgres, with EARSHOT_LONG=1 on DuckLake, with real servers: what is taken away upstream is gone
+there, too.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.warehouse.data_dir import as_dicts
-from tests.elsewhere import ENGINES, place
+from tests.elsewhere import IN_CI, place
 from tests.memory import judge_children
 from tests.servers import Cluster
 from tests.synced import desk
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.ci
 NOW = pendulum.datetime(2026, 3, 1, 12)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", IN_CI)
 def test_what_an_issue_is_not_given_any_more_is_gone(engine: str, server: Cluster, tmp_path: Path) -> None:
     """Children go with their row: fewer of them, then none; those of others stay. Read again they are what they were."""
     world = GitHubWorld(NOW)

@@ -73,6 +73,7 @@ def test_blocked_keeps_commands_only(speaker: Speaker) -> None:
     assert actionable(speaker) == ["Looks good.", "Why twice?", "/earshot retry", "Hm."]
 
 
+@pytest.mark.on_disk
 def test_forgetting_makes_it_as_it_was(speaker: Speaker) -> None:
     """A decision alone is published by the next run, also where nothing new was said."""
     assert speaker.say("unwatch", "pr", "2").code == 0
@@ -134,6 +135,7 @@ def test_resuming_fails_as_a_whole(speaker: Speaker) -> None:
     assert speaker.say("watch", "pr", "2").code == 1, "still blocked"
 
 
+@pytest.mark.on_disk
 def test_decisions_outlive_the_warehouse(speaker: Speaker) -> None:
     assert speaker.say("unwatch", "pr", "2").code == 0
     for name in ("warehouse.duckdb", "published.duckdb"):

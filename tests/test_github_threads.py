@@ -177,7 +177,7 @@ def test_its_limit_stops_nobody_else_and_the_next_run_goes_on(
     assert ended.exit_code == 3 and problem.code == "RATE_LIMITED" and problem.until is not None
     made.judge()
     assert made.one("SELECT count(*) FROM github.review_threads") == (25 if kind == "points" else 0)
-    assert queries(made) == (2 if kind == "points" else 1)
+    assert queries(made) in ((2,) if kind == "points" else (1, 2)), "two lots may be under way"
     made.app.access.points, made.app.switches.fault = 5000, None
     world.advance(seconds=600)
     assert made.run().exit_code == 0

@@ -23,6 +23,8 @@ from tests.speaker import Speaker, answers
 from tests.story import news, served, small_world, told
 from tests.synced import GitHubDesk, desk
 
+pytestmark = pytest.mark.on_disk  # files are what it is about
+HEADERS, BLOCK = 3 * 4096, 2**18  # of a DuckDB file
 SAID = "SELECT event_key, body, is_deleted FROM feedback.events"
 
 
@@ -371,3 +373,19 @@ def test_a_damaged_warehouse_is_named_with_what_mends_it(reader: GitHubDesk, dam
     assert "repaired" not in problems and said(reader) == before
     file.rename(file.with_suffix(".away"))
     assert reader.run().exit_code == 0 and said(reader) == before
+
+
+def test_a_warehouse_that_was_torn_by_a_kill_is_as_good_as_missing(
+    reader: GitHubDesk, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A block is half written, and the log says that nobody has closed it: kept aside, made of what was published."""
+    before, file = said(reader), reader.home.warehouse
+    whole = bytearray(file.read_bytes())
+    for block in range(HEADERS, len(whole), BLOCK):
+        whole[block + BLOCK // 2 : block + BLOCK] = bytes(BLOCK // 2)
+    file.write_bytes(whole)
+    file.with_name(f"{file.name}.wal").touch()
+    assert reader.run(full=True).exit_code == 0 and said(reader) == before
+    assert [len(kept.read_bytes()) for kept in reader.home.path.glob("warehouse.duckdb.aside-*")] == [len(whole)]
+    assert "was torn as a run was killed" in caplog.text
+    assert not file.with_name(f"{file.name}.wal").exists()

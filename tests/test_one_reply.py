@@ -157,6 +157,7 @@ def test_what_was_refused_is_no_answer(speaker: Speaker) -> None:
 
 
 @pytest.mark.ci
+@pytest.mark.on_disk
 def test_five_at_once_in_five_wordings(speaker: Speaker) -> None:
     """One of them speaks, the others are told."""
     key, _ = known(speaker)["retry"]

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pendulum
@@ -10,6 +11,8 @@ import pytest
 
 from pipelines.state.ledger import Ledger
 from pipelines.state.run_state import LONG_AGO, Folded, sources
+from pipelines.warehouse.control import to_be_read
+from pipelines.warehouse.version import refuse_control
 from sources.core.http.limits import Quota
 
 NOW = pendulum.datetime(2026, 11, 19, 21, 2, 3, 456_789)
@@ -73,3 +76,25 @@ def test_what_counts_as_looked_for_is_looked_for_again(tmp_path: Path) -> None:
         assert (github.swept_at, github.nothing_due_by) == (LONG_AGO, None)
         assert gitlab.swept_at is None and bluesky.swept_at == LONG_AGO
         assert ledger.state.is_undocumented and ledger.state.is_unembedded and not ledger.state.is_unpublished
+
+
+@pytest.mark.parametrize("looks", [refuse_control, lambda file: to_be_read(file).close()])
+def test_who_looks_takes_nobodys_locks(tmp_path: Path, looks: Callable[[Path], object]) -> None:
+    """A process that closes a file it has opened by itself loses all its locks on it: the next to close the database,
+    elsewhere, thinks itself alone and takes the log away. What is committed then, others never see.
+    """
+    file = tmp_path / "control.sqlite"
+    count = "SELECT count(*) FROM runs"
+    elsewhere = (
+        f"import sqlite3; c = sqlite3.connect({str(file)!r}); print(c.execute({count!r}).fetchone()[0]); c.close()"
+    )
+
+    def others_see() -> int:
+        return int(subprocess.run([sys.executable, "-c", elsewhere], capture_output=True, text=True, check=True).stdout)
+
+    with Ledger.open(file) as ledger:
+        ledger.begin("sync", ["github"])
+        looks(file)
+        assert others_see() == 1
+        ledger.begin("sync", ["github"])
+        assert others_see() == 2

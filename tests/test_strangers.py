@@ -14,7 +14,9 @@ import dlt
 import duckdb
 import pendulum
 import pytest
+from dlt.common.configuration.container import Container
 from dlt.common.configuration.exceptions import ConfigurationValueError
+from dlt.common.configuration.specs.pluggable_run_context import PluggableRunContext
 
 from pipelines.demo.bluesky.api.app import BlueskyApp
 from pipelines.demo.bluesky.names import iso
@@ -415,6 +417,18 @@ def test_three_at_once(tmp_path: Path) -> None:
             each.judge()
 
 
+@pytest.fixture
+def nobodys_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """dlt keeps what it has read of the folder in which it was first asked."""
+    context = Container()[PluggableRunContext]
+    with monkeypatch.context() as here:
+        here.chdir(tmp_path)
+        context.reload_providers()
+        yield
+    context.reload_providers()
+
+
+@pytest.mark.usefixtures("nobodys_files")
 def test_only_its_own_settings_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`sources.<name>.*` of dlt's configuration and arguments; never bare names, which are somebody else's."""
     stranger = made("github", tmp_path / "theirs")

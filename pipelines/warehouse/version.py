@@ -7,7 +7,7 @@ A number stands in control.sqlite (`user_version`), with the models (`ops.settin
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ __all__ = ["VERSION", "OtherVersion", "refuse_another", "refuse_control", "refus
 
 VERSION = 2
 HELD = "SELECT version FROM ops.settings"
-SQLITE, USER_VERSION = b"SQLite format 3\0", slice(60, 64)  # of a file's first bytes
 
 
 class OtherVersion(ConfigError):
@@ -31,12 +30,21 @@ class OtherVersion(ConfigError):
 
 
 def refuse_control(file: Path) -> None:
-    """By its first bytes: SQLite would make files beside it. Raises `OtherVersion`."""
-    if file.is_file():
-        with open(file, "rb") as opened:
-            head = opened.read(USER_VERSION.stop)
-        if head.startswith(SQLITE) and int.from_bytes(head[USER_VERSION]) != VERSION:
+    """As its first bytes tell it: without making files beside it, as who opens it as usual does. Raises `OtherVersion`.
+
+    Never by opening it ourselves: closing a file takes away all locks that this process holds on it, also those of
+    SQLite's own connections to it. Another process would think itself alone, take the log away from under us, and what
+    we commit then is in no file that others read, or in both halves of one.
+    """
+    if not file.is_file() or not file.stat().st_size:
+        return
+    with suppress(sqlite3.DatabaseError), closing(_as_it_lies(file)) as connection:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise OtherVersion(file.parent)
+
+
+def _as_it_lies(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
 
 
 def stamp(connection: sqlite3.Connection, file: Path) -> None:

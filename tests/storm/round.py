@@ -5,12 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pendulum
 
 from pipelines.warehouse.data_dir import DataDir
-from tests.in_memory import InMemory, InMemoryPipeline
+from tests.in_memory import InMemory, found_in_memory
 from tests.storm.bluesky import BlueskyMob
 from tests.storm.child import Ended, Kill, Run, forked, inside
 from tests.storm.github import GitHubMob
@@ -180,7 +179,7 @@ class Round:
         return found
 
     def _in_memory(self, run: Run) -> Ended:
-        with patch("pipelines.sync.source.pipeline.SourcePipeline", InMemoryPipeline):
+        with found_in_memory():
             ended = inside(run)
         for name, applied in ended.applied.items():
             self.tally.operations[name] += applied

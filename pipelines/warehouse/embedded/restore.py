@@ -14,6 +14,9 @@ What can come in between, and why nothing is lost or doubled by it:
   any more, also those that came from the warehouse themselves (`landed` is empty then): cursors come back with the
   rows that they vouch for. What a sweep found in between is found by another, and what was not looked at is.
 - *A log of the lost file* beside it (`.wal`) would be replayed into the copy: it goes first.
+- *Killed amid a write of DuckDB's*: blocks that hold several things are written in place, and half of one fails its
+  checksum ever after (once in a thousand kills). The log beside it shows that nobody closed it: it is kept aside, and is
+  as good as missing. Damage without a log has other causes, and what becomes of that file is not ours to say.
 - *Two at once*: the warehouse is put back under the run's lock, `control.sqlite` under one on the directory, where the
   later finds what the earlier made.
 - *What was decided after the last publish* is not in the copy: `restorations` remembers since when. An answer that was
@@ -44,7 +47,7 @@ from pipelines.settings import SOURCES
 from pipelines.state.ledger import MIRRORED, Ledger
 from pipelines.sync.shards import ALONE
 from pipelines.warehouse.errors import LandingError, Unavailable
-from pipelines.warehouse.files import Files, copied
+from pipelines.warehouse.files import Files, copied, set_aside
 from pipelines.warehouse.version import OtherVersion, refuse_models
 
 __all__ = ["as_published", "lacks", "restore_control", "restore_warehouse"]
@@ -52,6 +55,7 @@ __all__ = ["as_published", "lacks", "restore_control", "restore_warehouse"]
 log = logging.getLogger("earshot")
 
 EMPTY = 100_000  # bytes; a DuckDB file without a table has 12,288
+TORN = "Corrupt database file"
 AT_ONCE = 10_000
 # SQLite keeps instants as pendulum writes them
 INSTANT = """strftime({0} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S')
@@ -70,9 +74,11 @@ REMEDY = "put a backup of either in its place; or move {0} away, and what servic
 
 
 def restore_warehouse(home: Files) -> None:
-    """From what was published, if it is missing. The run holds the lock."""
+    """From what was published, if it is missing, or torn. The run holds the lock."""
     file, published = home.warehouse, home.published
     log_of_it = file.with_name(f"{file.name}.wal")
+    if log_of_it.exists() and (why := _torn(file)):
+        log.warning("%s was torn as a run was killed (%.200s); it is kept as %s", file, why, set_aside(file).name)
     if not _is_lost(file):
         return
     if not _is_there(published):
@@ -157,6 +163,18 @@ def _is_there(file: Path) -> bool:
     if file.is_dir():
         raise Unavailable(f"{file} is a directory: put the file, or its backup, in its place; or remove the directory")
     return file.exists()
+
+
+def _torn(file: Path) -> str:
+    """Why what a killed run left cannot be opened, with its log played into it: a block that is half written."""
+    try:
+        duckdb.connect(str(file), read_only=True).close()
+    except duckdb.IOException as error:
+        said = str(error).splitlines()[0]
+        return said if TORN in said else ""
+    except duckdb.Error:
+        return ""
+    return ""
 
 
 def _is_lost(file: Path) -> bool:
