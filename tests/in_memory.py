@@ -89,7 +89,7 @@ class InMemory(Embedded):
         """There is no file."""
 
     def publish(self, home: DataDir) -> int:
-        return 0
+        return 1
 
     def copy(self) -> Path:
         """All that is in it, as a file."""

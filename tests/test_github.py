@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
-import duckdb
 import pendulum
 import pytest
 
@@ -265,7 +264,6 @@ def test_a_first_read_survives_edits_during_it(small: Desk, repo: Repo, world: G
     small.judge()
 
 
-@pytest.mark.on_disk
 def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(read: Desk) -> None:
     """Nothing is dropped: it is a flag, made anew when the setting changes, even if nothing new was said."""
     assert read.one("SELECT count(*) FROM feedback.events WHERE is_actionable") > 1
@@ -274,7 +272,6 @@ def test_authors_limit_what_is_actionable_and_a_change_of_them_is_published(read
     assert read.sql("SELECT DISTINCT author FROM feedback.events WHERE is_actionable") == [("maya",)]
 
 
-@pytest.mark.on_disk
 def test_a_change_of_the_team_is_published(read: Desk) -> None:
     """Although nothing new was said; and once, not every time."""
     turns = "SELECT count(*) FROM feedback.threads WHERE waiting_on = 'team'"
@@ -407,7 +404,6 @@ def test_half_a_package_is_not_for_readers(tmp_path: Path, monkeypatch: pytest.M
     here.judge()
 
 
-@pytest.mark.on_disk
 @pytest.mark.parametrize("is_gone", [True, False])
 @pytest.mark.parametrize("torn", [("issues",), ("issues", "openers")], ids=["opener landed", "comments alone"])
 def test_words_whose_issue_never_landed_are_settled(
@@ -422,7 +418,7 @@ def test_words_whose_issue_never_landed_are_settled(
         repo.comment(number, "maya", words)
     world.advance(seconds=600)
     read.run()
-    with duckdb.connect(str(read.home.warehouse)) as connection:
+    with read.home.destination.building(read.home, {}) as connection:
         for table in torn:
             connection.execute(f"DELETE FROM github.{table} WHERE number = ?", [number])
     if is_gone:

@@ -190,9 +190,7 @@ STEP = st.tuples(
 )
 
 
-@settings(
-    max_examples=2000 if LONG else 150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=2000 if LONG else 80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEP, max_size=30), meanwhile=st.lists(STEP, max_size=10))
 def test_no_review_is_ever_missed_and_after_a_sweep_each_is_as_it_is(
     monkeypatch: pytest.MonkeyPatch, steps: list[tuple[str, int]], meanwhile: list[tuple[str, int]]

@@ -88,7 +88,7 @@ def moving(actor: Actor, meanwhile: list[tuple[str, int]], cap: int | None) -> S
 
 
 @settings(
-    max_examples=400 if LONG else 12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
+    max_examples=400 if LONG else 6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
 )  # fmt: skip
 @given(runs=st.lists(RUN, min_size=1, max_size=3), cap=st.none() | st.integers(2, 9))
 def test_any_history_ends_equal_to_a_full_scan(runs, cap):  # type: ignore[no-untyped-def]

@@ -93,7 +93,7 @@ RUN = st.tuples(st.lists(OPERATION, max_size=25), st.lists(OPERATION, max_size=1
 
 
 @settings(
-    max_examples=2000 if LONG else 120, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
+    max_examples=2000 if LONG else 60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
 )  # fmt: skip
 @given(
     runs=st.lists(RUN, min_size=1, max_size=4), cap=st.integers(1, 9), stripped=st.booleans(), chunk=st.integers(1, 4)

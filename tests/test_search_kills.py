@@ -33,7 +33,12 @@ STAGES = [
     ("pipelines.warehouse.data_dir:DataDir.publish", "after", 1),
 ]  # fmt: skip
 SURGICAL = ["--issue", "1", "--mr", "1"]
-KILLS = [(*s, targets) for n, s in enumerate(STAGES) for targets in ([], SURGICAL) if LONG or not targets or n % 3 == 0]
+KILLS = [
+    (*s, targets)
+    for n, s in enumerate(STAGES)
+    for targets in ([], SURGICAL)
+    if LONG or n % 3 == 0 or (not targets and n % 2)
+]
 
 
 @pytest.mark.parametrize(("where", "moment", "call", "targets"), KILLS)

@@ -275,9 +275,13 @@ def _scopes_shown(tables: Mapping[str, Table]) -> str:
 
 def _comment(connection: duckdb.DuckDBPyConnection, name: str, kind: str, told: glossary.Meaning) -> None:
     connection.execute(f"COMMENT ON {kind} {name} IS {_quoted(told.table)}")
-    for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall():
-        if said := told.of(column) if is_shown(name) else told.columns.get(column):
-            connection.execute(f"COMMENT ON COLUMN {name}.{column} IS {_quoted(said)}")
+    if not is_shown(name) and not told.columns:
+        return
+    of = told.of if is_shown(name) else told.columns.get
+    meant = {column: of(column) for column, *_ in connection.execute(f"DESCRIBE {name}").fetchall()}
+    columns = [f"COMMENT ON COLUMN {name}.{column} IS {_quoted(said)}" for column, said in meant.items() if said]
+    if columns:  # at once: each by itself takes twice the time
+        connection.execute("; ".join(columns))
 
 
 def _bound(only: Iterable[str] | None) -> list[list[str]]:
