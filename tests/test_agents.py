@@ -254,6 +254,16 @@ def test_reply_is_said_once(speaker: Speaker, place: dict[str, str]) -> None:
 
 
 @pytest.mark.ci
+def test_reply_is_said_once_by_an_agent_that_calls_it_twice_at_once(speaker: Speaker, place: dict[str, str]) -> None:
+    """What keeps processes apart does not keep the threads of one apart."""
+    speaker.app.switches.latency = 0.2
+    said: Call = ("reply", {"issue": "1", "body": "On it."})
+    both = agent(speaker.folder, [said] * 4, "--allow-answers", at_once=True, **place).told
+    assert sorted(told["quoted"]["answers"][0]["is_new"] for told in both) == [False, False, False, True]
+    assert len(answers(speaker)) == 1
+
+
+@pytest.mark.ci
 def test_the_project_is_named_where_agents_start_servers_elsewhere(speaker: Speaker, tmp_path: Path) -> None:
     speaker.configure()
     elsewhere = tmp_path / "elsewhere"

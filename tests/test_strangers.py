@@ -419,14 +419,13 @@ def test_three_at_once(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def nobodys_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """dlt keeps what it has read of the folder in which it was first asked."""
+def nobodys_files(tmp_path: Path) -> Iterator[None]:
+    """dlt keeps to the folder in which it was first asked, whosever that was."""
     context = Container()[PluggableRunContext]
-    with monkeypatch.context() as here:
-        here.chdir(tmp_path)
-        context.reload_providers()
-        yield
-    context.reload_providers()
+    first = context.context.run_dir
+    context.reload(str(tmp_path))
+    yield
+    context.reload(first)
 
 
 @pytest.mark.usefixtures("nobodys_files")

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import inspect
+from contextlib import nullcontext
 from importlib.metadata import version
 from typing import Any
 
@@ -38,8 +39,12 @@ async def _serve(tools: dict[str, Tool]) -> None:
     async def listed(*_: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_described(name, tool) for name, tool in tools.items()])
 
+    # locks keep processes apart, not the threads of one: the same reply, called twice at once, would be said twice
+    one_at_a_time = {name: asyncio.Lock() for name, tool in tools.items() if not tool.reads_only}
+
     async def called(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        said, is_error = await asyncio.to_thread(_answer, tools, asked.name, asked.arguments or {})
+        async with one_at_a_time.get(asked.name) or nullcontext():
+            said, is_error = await asyncio.to_thread(_answer, tools, asked.name, asked.arguments or {})
         return types.CallToolResult(content=[types.TextContent(type="text", text=said)], is_error=is_error)
 
     server = Server(
