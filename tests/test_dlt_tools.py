@@ -150,6 +150,7 @@ def test_threads_that_were_dropped_are_due(gitlab: Desk, resource: str) -> None:
     gitlab.judge()  # type: ignore[attr-defined]
 
 
+@pytest.mark.ci
 def test_the_command_line(github: Desk) -> None:
     """`info` tells the resources by the names of the lists; `drop` and `sync` lose nothing that a run cannot bring."""
     before = words(github)

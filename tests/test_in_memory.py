@@ -15,6 +15,7 @@ from sources.core.values import ORDER
 from tests.in_memory import in_memory
 from tests.synced import Desk, bluesky_desk, desk, gitlab_desk
 
+pytestmark = pytest.mark.ci  # the longest that are in one process: a real warehouse beside each in memory
 NOW = pendulum.datetime(2026, 3, 1, 12)
 TOLD = """
 SELECT * EXCLUDE (seen_at) FROM feedback.events ORDER BY event_key

@@ -22,6 +22,7 @@ from tests.test_models import NOW, empty
 
 __all__ = ["empty"]
 
+pytestmark = pytest.mark.ci  # length: more than fits into memory
 PLACE = "lantern/console"
 
 

@@ -138,6 +138,7 @@ def bluesky(folder: Path) -> Place:
     return Place(bluesky_desk(folder, world, "maya.example", "odile.example", "shy.example"), deeds, expected)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("made", [github, gitlab, bluesky])
 def test_every_difference_is_mended_by_its_command(
     made: Callable[[Path], Place], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -59,6 +59,7 @@ def test_every_kind_of_difference_is_found(own: Reader) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.ci
 def test_what_was_said_since_is_missing_until_the_next_run(tmp_path: Path) -> None:
     """A run behind the world, then one more."""
     reader = Reader(DataDir(tmp_path))
@@ -145,6 +146,7 @@ def test_a_place_read_in_part_leaves_its_own_in_doubt(what: str, scope: str, exp
     assert in_doubt(difference, [("github", problem)]) is False
 
 
+@pytest.mark.ci
 def test_the_command_reads_what_is_configured(own: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Named sources or all; its words and its envelope."""
     monkeypatch.setattr(settings, "configured", lambda *_: gitlab())
