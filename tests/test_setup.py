@@ -4,6 +4,7 @@ no token is ever shown, and what somebody wrote stays.
 
 import os
 import stat
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -374,3 +375,15 @@ def test_doctor_tells_of_a_destination_out_of_reach(front: Front) -> None:
     told = front.ask("doctor", DESTINATION__POSTGRES__CREDENTIALS="postgresql://me:geheim@127.0.0.1:9/db")
     assert told.code == 1 and "geheim" not in told.out + told.err
     assert "me@127.0.0.1:9/db cannot be read" in " ".join(told.out.split()) and "server is up" in told.out
+
+
+def test_a_token_that_git_would_commit_is_told(front: Front) -> None:
+    """Right after it was written, and by the doctor; not where git ignores it, nor outside of a repository."""
+    said = "the next commit may take .dlt/secrets.toml along"
+    typed = "lantern/lantern\n" + GOOD + "\n\n\nn\n"
+    assert said not in front.ask("init", typed=typed).out and front.secrets.exists()
+    subprocess.run(["git", "init", "--quiet", str(front.folder)], check=True)
+    assert said in " ".join(front.ask("init", typed="\n\n\n\nn\n").out.split())
+    assert said in " ".join(front.ask("doctor").out.split())
+    (front.folder / ".gitignore").write_text(".dlt/*secrets.toml\n", encoding="utf-8")
+    assert said not in " ".join(front.ask("doctor").out.split())

@@ -8,7 +8,7 @@ import click
 from pipelines.ask.format.answer import Answer, Refusal, answering
 from pipelines.ask.format.shown import line
 from pipelines.ask.setup.asked import Asked
-from pipelines.ask.setup.checks.findings import Finding, is_wrong
+from pipelines.ask.setup.checks.findings import Finding, is_wrong, show
 from pipelines.ask.setup.written import Project
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def init(
     2 wrong usage or configuration.
     """
     from pipelines.ask.setup.asking import Asking
+    from pipelines.ask.setup.checks.machine import kept_by_git
     from pipelines.ask.setup.checks.services import SERVICES  # whoever asks for help needs no HTTP client
 
     asked = Asked({"github": github, "gitlab": gitlab, "bluesky": bluesky}, token_from_env, yes)
@@ -52,19 +53,23 @@ def init(
         raise Refusal("NOT_WRITTEN", "nothing was written: what is marked ! must be mended first")
     news = project.news()
     project.write()
+    exposed = kept_by_git(project.folder / ".dlt" / "secrets.toml")
     told = [
         {"file": str(file.relative_to(project.folder)), "setting": each.where}
         for file, new in news.items()
         for each in new
     ]
-    data = {"written": told, "findings": [each.json() for each in findings]}
-    return Answer(data, lambda console: _tell(console, asked, findings, told))
+    data = {"written": told, "findings": [each.json() for each in (*findings, *exposed)]}
+    return Answer(data, lambda console: _tell(console, asked, findings, exposed, told))
 
 
-def _tell(console: "Console", asked: Asked, findings: list[Finding], told: list[dict[str, str]]) -> None:
+def _tell(
+    console: "Console", asked: Asked, findings: list[Finding], exposed: list[Finding], told: list[dict[str, str]]
+) -> None:
     for each in told:
         private = ", which only you can read" if each["file"].endswith("secrets.toml") else ""
         console.print(f"written: {line(each['setting'])} in {each['file']}{private}", soft_wrap=True)
+    show(console, exposed)
     if not told:
         console.print("nothing to change: it is set so already")
     if asked.token_from_env:

@@ -4,7 +4,9 @@ import os
 import re
 import shutil
 import stat
+import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -17,11 +19,12 @@ from pipelines.warehouse.errors import LandingError, Unavailable
 from pipelines.warehouse.version import OtherVersion
 from sources.core.config import ConfigError
 
-__all__ = ["Place", "judge_pins", "judge_place", "judge_secrets", "look"]
+__all__ = ["Place", "judge_pins", "judge_place", "judge_secrets", "kept_by_git", "look"]
 
 PACKAGE = "earshot-warehouse"
 PINNED = re.compile(r"(dlt|duckdb)==([\w.]+)")
 SPARE = 64 * 2**20  # that a run wants beside the copy: logs, the ledger, what is being loaded
+GIT_SECONDS = 5
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -42,7 +45,7 @@ def look(home: DataDir, secrets: Path) -> list[Finding]:
     """All of it, in the order in which a run meets it."""
     found = judge_place(place_of(home))
     if secrets.is_file():
-        found += judge_secrets(secrets.stat().st_mode, secrets)
+        found += [*judge_secrets(secrets.stat().st_mode, secrets), *kept_by_git(secrets)]
     if holder := home.held_by():
         found.append(note("lock", holder, "wait till it is done; a second run would end with exit 4"))
     found += judge_pins(dict(_pins()), dict(_installed()))
@@ -121,6 +124,18 @@ def _rows(home: DataDir) -> list[Finding]:
         if refusal.code == "NOTHING_YET":
             return [note(about, "nothing was read yet", "earshot sync")]
         return [wrong(about, refusal.message, refusal.hint)]
+
+
+def kept_by_git(secrets: Path) -> list[Finding]:
+    """Nothing to say outside of a repository, without git, or where it is ignored."""
+    if not secrets.is_file() or (git := shutil.which("git")) is None:
+        return []
+    asked = [git, "-C", str(secrets.parent), "check-ignore", "--quiet", "--", secrets.name]
+    with suppress(subprocess.TimeoutExpired):
+        if subprocess.run(asked, capture_output=True, timeout=GIT_SECONDS, check=False).returncode == 1:
+            told = f"the next commit may take {secrets.parent.name}/{secrets.name} along: git does not ignore it"
+            return [note("secrets", told, "echo '.dlt/*secrets.toml' >> .gitignore")]
+    return []
 
 
 def _size(count: int) -> str:
