@@ -281,9 +281,12 @@ class Extraction:
                 yield batch
 
     def _stops_behind(self, name: str, batch: Batch) -> bool:
-        """A sweep reads a list from its beginning each time: it is never stopped within."""
+        """A sweep reads a list from its beginning each time: it is never stopped within. Nor is a list whose cursor
+        was not believed: the next may not be, either, where a clock was put back, and there would be no end.
+        """
         known = self.reading.saved.get(name, {}).get(batch.scope)
         is_resumable = batch.surface == name and batch.cursor is not None and differs(batch.cursor, known)
+        is_resumable = is_resumable and (name, batch.scope) not in self.reading.resets
         return self.is_spent and is_resumable and not self.reading.sweep
 
     def _handed(self, name: str, item: Item) -> DataItemWithMeta:

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
+from pipelines.demo.server.web import Request, Response
 from pipelines.warehouse.embedded.destination import EMBEDDED
 from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
@@ -428,6 +429,25 @@ def test_words_whose_issue_never_landed_are_settled(
     assert len([call for call in read.app.log if call.path.endswith(f"/issues/{number}")]) == is_gone
     assert read.run(sweep=True).exit_code == 0
     assert not [call for call in read.app.log if call.path.endswith(f"/issues/{number}")]
+
+
+def test_a_clock_put_back_and_a_small_budget_come_to_an_end(read: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """A cursor of the future is not believed: a list that stopped for its budget would begin again, and so for ever."""
+    here = world.now
+    world.now = here.add(hours=10)
+    repo.comment(1, "odile", "From tomorrow.")
+    repo.review_comment(2, "odile", "cache.go", "This, too.", 3)
+    read.run()
+    world.now = here.add(minutes=5)
+    repo.comment(1, "odile", "And back.")
+    world.advance(seconds=60)
+
+    def enough(_: Request) -> Response | None:
+        return Response(500) if len(read.app.log) > 400 else None
+
+    read.app.switches.fault = enough
+    assert read.run(chunk_rows=1).exit_code == 0
+    read.judge()
 
 
 def test_a_clock_put_back_loses_nothing(read: Desk, repo: Repo, world: GitHubWorld) -> None:

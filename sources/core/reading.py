@@ -110,6 +110,7 @@ class Reading:
     completed: int = 0  # surfaces read to their end
     read: set[tuple[str, str]] = field(default_factory=set)  # these: scope, surface
     ended: set[tuple[str, str]] = field(default_factory=set)  # these and those that failed: not for this reading again
+    paused: set[tuple[str, str]] = field(default_factory=set)  # of these, whose walks end where no more is wanted
     moved: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: by this reading itself
     problems: list[Problem] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
@@ -131,6 +132,16 @@ class Reading:
         """With another client, from where it has come."""
         api.after(self.api)
         self.api, self.saved = api, saved
+
+    def pauses(self, surface: str, scope: str) -> Callable[[], bool]:
+        """For a walk that ends by itself where no more is wanted: it is not over then, and is taken up again."""
+
+        def is_wanted_no_more() -> bool:
+            if self.stops():
+                self.paused.add((scope, surface))
+            return self.stops()
+
+        return is_wanted_no_more
 
     @property
     def has_newly_failed(self) -> bool:
@@ -166,6 +177,7 @@ class Reading:
         """The batches of one surface to its end, which is then in `read`, or to its failure, which is recorded."""
         name = self.names.get(scope, scope)
         self.read.discard((scope, surface))
+        self.paused.discard((scope, surface))
         log.info("incremental_scan_started surface=%s scope=%s", surface, name)
         try:
             async for batch in batches:
@@ -177,7 +189,7 @@ class Reading:
             return
         self.completed += 1
         self.read.add((scope, surface))
-        if not self.stops():
+        if (scope, surface) not in self.paused:
             self.ended.add((scope, surface))
         tally = self.tallies.get((surface, scope), RequestCounts())
         log.info(
