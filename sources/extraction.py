@@ -286,8 +286,8 @@ class Extraction:
         """
         known = self.reading.saved.get(name, {}).get(batch.scope)
         is_resumable = batch.surface == name and batch.cursor is not None and differs(batch.cursor, known)
-        is_resumable = is_resumable and (name, batch.scope) not in self.reading.resets
-        return self.is_spent and is_resumable and not self.reading.sweep
+        is_read_whole = self.reading.sweep or (name, batch.scope) in self.reading.resets
+        return self.is_spent and is_resumable and not is_read_whole
 
     def _handed(self, name: str, item: Item) -> DataItemWithMeta:
         first = self.tables(name)[0].name

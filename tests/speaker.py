@@ -19,7 +19,7 @@ from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.serve import serving
 from pipelines.models.slash_commands import tokens
-from tests.in_memory import INSTEAD_OF, InMemory, opened, snapshot
+from tests.in_memory import InMemory, opened, snapshot
 from tests.story import KILLED_RUN, NOW, REPO, Ended, Project, holders
 
 WRITE_TOKEN = "may-write-token"
@@ -99,10 +99,9 @@ def speaking(
     app = GitHubApp(world or spoken_world()[0], public_url="https://api.github.com")
     with serving(app) as url:
         speaker = Speaker(folder, app, url, memory=memory)
-        if memory is not None:
-            INSTEAD_OF[speaker.published] = memory
         if base:
             shutil.copytree(base, speaker.data)
+            speaker.configure()
         else:
             ended = speaker.quick()
             assert ended.code == 0, ended.said

@@ -79,6 +79,8 @@ class Project:
         return self.data / "dlt" / "earshot_github" / "state.json"
 
     def configure(self) -> None:
+        if self.memory is not None:
+            INSTEAD_OF[self.published] = self.memory
         github = {"api_url": self.url, "repos": list(self.repos), **self.github}
         text = "".join(
             f"[{name}]\n" + "".join(f"{key} = {orjson.dumps(value).decode()}\n" for key, value in table.items())
@@ -120,8 +122,6 @@ class Project:
         logging.getLogger("earshot").addHandler(listener)
         try:
             os.chdir(self.folder)
-            if self.memory is not None:
-                INSTEAD_OF[self.published] = self.memory
             result = CliRunner().invoke(
                 run_module.main, list(arguments), env=self._environment({}), catch_exceptions=False
             )

@@ -2,9 +2,7 @@
 
 import importlib.util
 import os
-import re
 import shutil
-import socket
 import subprocess
 import sys
 import threading
@@ -24,17 +22,14 @@ pytest.importorskip("marimo", reason="the notebooks need the extra: pip install 
 from bench import reader_rows
 from pipelines import charts
 from pipelines.charts import page, plain, questions, spans
+from tests.browsing import ROOT, Page, brightness, browsing, serving
 
 pytestmark = pytest.mark.ci
 
-ROOT = Path(__file__).parent.parent
 NOTEBOOKS = ("feedback", "reviews", "health")
 HOSTILE = (
     "<img src='http://evil.test/a.png' onerror='window.hacked = 1'> ![x](http://evil.test/b.png) http://evil.test/c.png"
 )
-BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync")  # fmt: skip
 
 
 def script(name: str, data: Path) -> str:
@@ -328,21 +323,7 @@ def test_bots_can_be_hidden(home: DataDir) -> None:
 # --- in a browser
 
 
-class Page:
-    """What a reader sees and clicks; and what the page asked for and complained of."""
-
-    def __init__(self, browser: Any, url: str, theme: str, width: int = 1280) -> None:
-        self.url, self.complaints, self.outside = url, [], []
-        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 1000})
-        self.page = context.new_page()
-        self.page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda asked: self._is_ours(asked.url) or self.outside.append(asked.url))
-        self.page.goto(url)
-
-    def _is_ours(self, asked: str) -> bool:
-        return asked.startswith((self.url, self.url.replace("http", "ws", 1), "data:", "blob:"))
-
+class Charts(Page):
     def bars(self, least: int) -> None:
         """Waits until so many are drawn. Charts live in shadow roots, which locators look into and querySelector not."""
         self.page.locator(".vega-embed svg.marks .mark-rect path").nth(least - 1).wait_for(
@@ -361,47 +342,17 @@ class Page:
         self.page.locator(shown).wait_for(timeout=20_000)
         assert self.card(name) == value
 
-    def keep(self, name: str) -> Path:
-        """For whoever wants to look: build/ is nobody's but this machine's."""
-        folder = ROOT / "build" / "notebooks"
-        folder.mkdir(parents=True, exist_ok=True)
-        self.page.mouse.move(0, 0)
-        self.page.screenshot(path=folder / f"{name}.png")
-        return folder / f"{name}.png"
-
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    missing = "needs Debian's chromium-headless-shell and the extra [browser]: .ci/run installs both"
-    if BROWSER is None or importlib.util.find_spec("playwright") is None:
-        pytest.skip(missing)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=BROWSER, args=list(QUIET))
+    with browsing() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture
 def served(request: pytest.FixtureRequest, home: DataDir) -> Iterator[str]:
-    """`marimo run` as a reader starts it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "marimo", "run", f"notebooks/{request.param}.py", "--headless", "-p", str(port)]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            with socket.socket() as knock:
-                if knock.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert server.poll() is None, "marimo did not start"
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
+    with serving(request.param, home.path) as url:
+        yield url
 
 
 @pytest.mark.parametrize("served", ["feedback"], indirect=True)
@@ -409,7 +360,7 @@ def test_a_reader_filters_and_a_publish_is_seen(served: str, home: DataDir, brow
     """Numbers follow the filter and the publish, the filter outlives it; what others wrote is text; nothing leaves the
     machine and the console is silent.
     """
-    shown = Page(browser, served, "light")
+    shown = Charts(browser, served, "light")
     shown.bars(20)
     shown.keep("feedback-light")
     said = "SELECT count(*) FROM feedback.comments WHERE NOT is_system AND created_at > TIMESTAMPTZ '2026-05-01'"
@@ -440,13 +391,13 @@ def test_a_page_looks_right_in_the_dark(
     served: str, home: DataDir, browser: Any, request: pytest.FixtureRequest
 ) -> None:
     """Charts are there, light on dark, nothing leaves the machine and the console is silent."""
-    shown = Page(browser, served, "dark")
+    shown = Charts(browser, served, "dark")
     shown.bars(2)
     shown.keep(f"{request.node.callspec.params['served']}-dark")
     labels = shown.page.locator(".vega-embed svg.marks .role-axis-label text")
     ink = labels.first.evaluate("label => getComputedStyle(label).fill")
     paper = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert _light(ink) > 0.6 and _light(paper) < 0.2
+    assert brightness(ink) > 0.6 and brightness(paper) < 0.2
     assert (shown.complaints, shown.outside) == ([], [])
 
 
@@ -495,7 +446,7 @@ LOOK = """
 def test_a_page_fits_on_every_screen(served: str, home: DataDir, browser: Any, request: pytest.FixtureRequest) -> None:
     """Nothing stands beyond its column or its picture, in one typeface, and nobody's backticks are printed."""
     for width in (700, 1280, 1920):
-        shown = Page(browser, served, "light", width)
+        shown = Charts(browser, served, "light", width)
         shown.bars(2)
         shown.page.wait_for_timeout(1500)  # pictures take the width of their place
         shown.keep(f"{request.node.callspec.params['served']}-light-{width}")
@@ -507,14 +458,8 @@ def test_a_page_fits_on_every_screen(served: str, home: DataDir, browser: Any, r
 def test_a_page_waits_for_its_first_warehouse(served: str, home: DataDir, browser: Any, tmp_path: Path) -> None:
     """Opened before anything is published it says so, and fills by itself after the first publish."""
     aside = home.published.rename(tmp_path / "aside.duckdb")
-    shown = Page(browser, served, "light")
+    shown = Charts(browser, served, "light")
     shown.page.locator('[data-earshot="nothing"]').wait_for(timeout=20_000)
     aside.rename(home.published)
     shown.bars(20)
     assert (shown.complaints, shown.outside) == ([], [])
-
-
-def _light(colour: str) -> float:
-    """Of `rgb(24, 28, 26)` or `color(srgb 0.09 0.11 0.10)`: 0 is black, 1 is white."""
-    parts = [float(part) for part in re.findall(r"[\d.]+", colour)][:3]
-    return sum(parts) / 3 / (1 if "srgb" in colour else 255)

@@ -1,12 +1,15 @@
-"""Jobs side by side: so many at a time, begun in turn, and nothing left hanging."""
+"""Jobs side by side: so many at a time, begun in turn, and nothing left hanging; and walks that end early."""
 
 import asyncio
 import gc
 import warnings
 from collections.abc import Coroutine, Iterator
+from typing import cast
 
 import pytest
 
+from sources.core.http.client import Api
+from sources.core.reading import Reading
 from sources.core.source import side_by_side
 
 
@@ -60,3 +63,13 @@ def test_jobs_that_nobody_is_left_to_do_are_no_success() -> None:
 
     with pytest.raises(RuntimeError, match="left undone"):
         asyncio.run(side_by_side([job() for _ in range(9)], 2))
+
+
+def test_a_walk_ends_only_where_it_is_known_that_it_was_not_over() -> None:
+    """Time may end between two questions: one answer must do for both."""
+    answers = iter([False, True])
+    reading = Reading(cast(Api, None), {})
+    reading.stops = lambda: next(answers)
+    ends = reading.pauses("posts", "did:plc:1")
+    assert (ends(), reading.paused) == (False, set())
+    assert (ends(), reading.paused) == (True, {("did:plc:1", "posts")})

@@ -4,7 +4,6 @@ import importlib.util
 import os
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -24,11 +23,10 @@ from bench import reader_rows
 from pipelines import charts
 from pipelines.charts import reading
 from pipelines.charts.reading import words
+from tests.browsing import ROOT, Page, brightness, browsing, serving
 
 pytestmark = pytest.mark.ci
 
-ROOT = Path(__file__).parent.parent
-BROWSER = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 EVIL = (
     "</div></style><script>window.hacked = 1</script><img src='http://evil.test/a.png' onerror='window.hacked = 1'>"
     " ![x](http://evil.test/b.png) [y](javascript:alert(1)) http://evil.test/c.png **bold** &lt;b&gt; `tick` $x$ \x1b[31m"
@@ -260,53 +258,19 @@ def test_of_very_much_a_page_asks_for_little(tmp_path: Path, monkeypatch: pytest
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if BROWSER is None or importlib.util.find_spec("playwright") is None:
-        pytest.skip("needs Debian's chromium-headless-shell and the extra [browser]: .ci/run installs both")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
-        found = driver.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        )
+    with browsing() as found:
         yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")
 def served(home: DataDir) -> Iterator[str]:
-    """`marimo run` as a reader starts it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "marimo", "run", "notebooks/read.py", "--headless", "-p", str(port)]
-    environ = {**os.environ, "EARSHOT_DATA": str(home.path)}
-    server = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            with socket.socket() as knock:
-                if knock.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert server.poll() is None, "marimo did not start"
-            time.sleep(0.1)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
+    with serving("read", home.path) as url:
+        yield url
 
 
-class Page:
-    """What a reader sees; and what the page asked for and complained of."""
-
+class Reader(Page):
     def __init__(self, browser: Any, url: str, thread: str = "", theme: str = "light", width: int = 1280) -> None:
-        self.complaints: list[str] = []
-        self.outside: list[str] = []
-        context = browser.new_context(color_scheme=theme, viewport={"width": width, "height": 1000})
-        self.page = context.new_page()
-        self.page.on("console", lambda said: said.type == "error" and self.complaints.append(said.text))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        ours = (url, url.replace("http", "ws", 1), "data:", "blob:")
-        self.page.on("request", lambda asked: asked.url.startswith(ours) or self.outside.append(asked.url))
-        self.page.goto(f"{url}/?thread={quote(thread, safe='')}" if thread else url)
+        super().__init__(browser, url, theme, width, f"/?thread={quote(thread, safe='')}" if thread else "")
         self.page.locator('[data-earshot="reader"]').wait_for(timeout=60_000)
 
     def title(self, words: str) -> Any:
@@ -314,18 +278,12 @@ class Page:
         found.wait_for(timeout=20_000)
         return found
 
-    def keep(self, name: str) -> None:
-        folder = ROOT / "build" / "notebooks"
-        folder.mkdir(parents=True, exist_ok=True)
-        self.page.mouse.move(0, 0)
-        self.page.screenshot(path=folder / f"{name}.png")
-
 
 def test_a_reader_searches_and_reads(served: str, browser: Any) -> None:
     """From words to the discussion, its address, what changed in it; the next begins at its top; nothing is loaded from
     elsewhere and the console is silent.
     """
-    read = Page(browser, served)
+    read = Reader(browser, served)
     page = read.page
     assert page.locator("[data-thread]").count() == 40
     page.get_by_text("Show more").click()
@@ -354,7 +312,7 @@ def test_a_reader_searches_and_reads(served: str, browser: Any) -> None:
 
 def test_hostile_words_are_seen_and_do_nothing(served: str, browser: Any) -> None:
     """In the list and in the thread: as they were typed, with nothing run, loaded or linked."""
-    read = Page(browser, served, ISSUE)
+    read = Reader(browser, served, ISSUE)
     body = read.page.locator('[data-earshot="thread"] .words').first
     body.wait_for(timeout=20_000)
     assert body.inner_text().startswith(
@@ -389,22 +347,16 @@ BEYOND = """
 def test_it_fits_on_every_screen(served: str, browser: Any, theme: str) -> None:
     """A deep link into a diff: the place that was meant is in view, and nothing stands beyond the page."""
     for width in (700, 1280, 1920):
-        read = Page(browser, served, PLACE, theme, width)
+        read = Reader(browser, served, PLACE, theme, width)
         read.title("Refresh hot entries early")
         read.page.wait_for_timeout(700)
         read.keep(f"read-{theme}-{width}")
         assert read.page.evaluate(BEYOND) == [], width
         top = read.page.locator(".about.here").bounding_box()["y"]
         assert 0 <= top < 1000, width
-        ink, paper = (_light(read.page.locator(part).first.evaluate(f"each => getComputedStyle(each).{of}"))
+        ink, paper = (brightness(read.page.locator(part).first.evaluate(f"each => getComputedStyle(each).{of}"))
                       for part, of in ((".er .words", "color"), ("body", "backgroundColor")))  # fmt: skip
         assert (ink > 0.6 and paper < 0.2) if theme == "dark" else (ink < 0.3 and paper > 0.9), width
         label = read.page.locator("[data-thread] .t").first.evaluate("each => getComputedStyle(each).color")
-        assert abs(_light(label) - ink) < 0.2, "the list is as legible as the words"
+        assert abs(brightness(label) - ink) < 0.2, "the list is as legible as the words"
         assert (read.complaints, read.outside) == ([], [])
-
-
-def _light(colour: str) -> float:
-    """Of `rgb(24, 28, 26)` or `color(srgb 0.09 0.11 0.10)`: 0 is black, 1 is white."""
-    parts = [float(part) for part in re.findall(r"[\d.]+", colour)][:3]
-    return sum(parts) / 3 / (1 if "srgb" in colour else 255)

@@ -17,7 +17,7 @@ import pendulum
 from pipelines.state import run_state, skips
 from pipelines.state.request_counts import by_scope, gathered
 from pipelines.state.run_state import LONG_AGO, RunState, SourceState
-from pipelines.warehouse.files import Files
+from pipelines.warehouse.files import Files, is_alive
 from pipelines.warehouse.version import stamp
 from sources.core.http.client import RequestCounts
 from sources.core.reading import Problem
@@ -82,7 +82,7 @@ class Ledger:
         """A new run. A run still called running whose process is gone was killed."""
         now = pendulum.now("UTC")
         for row in self.connection.execute("SELECT * FROM runs WHERE status = 'running'").fetchall():
-            if row["pid"] is None or has_passed(instant(row["heartbeat_at"]), SILENT, now) or not _is_alive(row["pid"]):
+            if row["pid"] is None or has_passed(instant(row["heartbeat_at"]), SILENT, now) or not is_alive(row["pid"]):
                 self.note(row["run_id"], status="killed", finished_at=_now())
         cursor = self.connection.execute(
             "INSERT INTO runs (started_at, heartbeat_at, status, mode, sources, pid)"
@@ -237,16 +237,6 @@ def clock_ahead(home: Files, source: str) -> float:
             return ledger.source_state(source).clock_ahead
     except sqlite3.Error:  # the look then finds out itself, by one request more
         return 0.0
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _now() -> str:

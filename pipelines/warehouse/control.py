@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from pipelines.warehouse.errors import Unavailable
 from pipelines.warehouse.postgres.server import Address
-from pipelines.warehouse.version import VERSION, OtherVersion, refuse_control, stamp
+from pipelines.warehouse.version import VERSION, OtherVersion, as_it_lies, refuse_control, stamp
 
 __all__ = ["ASIDE", "Control", "in_copy", "in_sqlite", "on_server", "to_be_read"]
 
@@ -114,7 +114,7 @@ def to_be_read(file: Path) -> sqlite3.Connection:
         log = file.with_name(f"{file.name}-wal")
         if log.exists() and log.stat().st_size:
             raise
-        return sqlite3.connect(f"{file.as_uri()}?immutable=1", uri=True, isolation_level=None)
+        return as_it_lies(file)
     except sqlite3.Error:
         connection.close()
         raise

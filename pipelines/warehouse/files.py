@@ -15,7 +15,7 @@ import pendulum
 from pipelines.warehouse.errors import Locked, Unavailable
 from pipelines.warehouse.version import refuse_another
 
-__all__ = ["DEMO_RUN", "Files", "copied", "set_aside"]
+__all__ = ["DEMO_RUN", "Files", "copied", "is_alive", "set_aside"]
 
 log = logging.getLogger("earshot")
 
@@ -97,7 +97,7 @@ class Files:
         try:
             lock = file.stat()
             locks = LOCKS.read_text(encoding="ascii") if LOCKS.is_file() else None
-            is_held = _is_locked(lock, locks) if locks is not None else _is_alive(file)
+            is_held = _is_locked(lock, locks) if locks is not None else _is_writer_alive(file)
         except OSError:
             return None
         return _holder(file) if is_held else None
@@ -151,14 +151,24 @@ def _is_locked(lock: os.stat_result, locks: str) -> bool:
     return any(where in words and "FLOCK" in words for words in map(str.split, locks.splitlines()))
 
 
-def _is_alive(lock: Path) -> bool:
+def _is_writer_alive(lock: Path) -> bool:
     """Elsewhere: the process that wrote its number there last."""
     try:
-        os.kill(int(json.loads(lock.read_text(encoding="utf-8"))["pid"]), 0)
+        return is_alive(int(json.loads(lock.read_text(encoding="utf-8"))["pid"]))
     except PermissionError:
         return True
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def is_alive(pid: int) -> bool:
+    """Also if it is another user's."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
     return True
 
 

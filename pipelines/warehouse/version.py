@@ -16,7 +16,7 @@ from sources.core.config import ConfigError
 if TYPE_CHECKING:
     import duckdb
 
-__all__ = ["VERSION", "OtherVersion", "refuse_another", "refuse_control", "refuse_models", "stamp"]
+__all__ = ["VERSION", "OtherVersion", "as_it_lies", "refuse_another", "refuse_control", "refuse_models", "stamp"]
 
 VERSION = 2
 HELD = "SELECT version FROM ops.settings"
@@ -30,7 +30,7 @@ class OtherVersion(ConfigError):
 
 
 def refuse_control(file: Path) -> None:
-    """As its first bytes tell it: without making files beside it, as who opens it as usual does. Raises `OtherVersion`.
+    """As it lies there: who opens it as usual makes files beside it. Raises `OtherVersion`.
 
     Never by opening it ourselves: closing a file takes away all locks that this process holds on it, also those of
     SQLite's own connections to it. Another process would think itself alone, take the log away from under us, and what
@@ -38,13 +38,14 @@ def refuse_control(file: Path) -> None:
     """
     if not file.is_file() or not file.stat().st_size:
         return
-    with suppress(sqlite3.DatabaseError), closing(_as_it_lies(file)) as connection:
+    with suppress(sqlite3.DatabaseError), closing(as_it_lies(file)) as connection:
         if connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
             raise OtherVersion(file.parent)
 
 
-def _as_it_lies(file: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+def as_it_lies(file: Path) -> sqlite3.Connection:
+    """To be read as if nobody wrote: nothing is locked, no file is made beside it, its log is not looked at."""
+    return sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None)
 
 
 def stamp(connection: sqlite3.Connection, file: Path) -> None:

@@ -110,7 +110,7 @@ class Reading:
     completed: int = 0  # surfaces read to their end
     read: set[tuple[str, str]] = field(default_factory=set)  # these: scope, surface
     ended: set[tuple[str, str]] = field(default_factory=set)  # these and those that failed: not for this reading again
-    paused: set[tuple[str, str]] = field(default_factory=set)  # of these, whose walks end where no more is wanted
+    paused: set[tuple[str, str]] = field(default_factory=set)  # those whose walks ended where no more was wanted
     moved: set[tuple[str, str]] = field(default_factory=set)  # surface, scope: by this reading itself
     problems: list[Problem] = field(default_factory=list)
     quarantined: dict[str, Quarantined] = field(default_factory=dict)
@@ -137,9 +137,10 @@ class Reading:
         """For a walk that ends by itself where no more is wanted: it is not over then, and is taken up again."""
 
         def is_wanted_no_more() -> bool:
-            if self.stops():
+            is_enough = self.stops()  # once: between two questions its time may end
+            if is_enough:
                 self.paused.add((scope, surface))
-            return self.stops()
+            return is_enough
 
         return is_wanted_no_more
 

@@ -60,7 +60,7 @@ def _of_a_parent(noun: str) -> None:
     def opened(iid: str, is_here: bool, page: str | None, **asked: Any) -> Answer:
         with published() as warehouse:
             row = find.parent(warehouse, noun, iid, asked)
-        return _open(page_of(row["parent_key"], page) if is_here or page else row["url"])
+        return _open(row, "parent_key", is_here, page)
 
 
 for _noun in NOUNS:
@@ -114,7 +114,7 @@ def open_post(uri: str, is_here: bool, page: str | None) -> Answer:
     """A post by its short id, at:// or https:// address."""
     with published() as warehouse:
         row = find.post(warehouse, uri)
-    return _open(page_of(row["parent_key"], page) if is_here or page else row["url"])
+    return _open(row, "parent_key", is_here, page)
 
 
 @open_.command("thread")
@@ -125,10 +125,12 @@ def open_thread(id_: str, is_here: bool, page: str | None) -> Answer:
     """A thread by its short id, or any event key of it."""
     with published() as warehouse:
         row = find.thread(warehouse, id_)
-    return _open(page_of(row["thread_id"], page) if is_here or page else row["url"])
+    return _open(row, "thread_id", is_here, page)
 
 
-def _open(url: str | None) -> Answer:
+def _open(row: Row, key: str, is_here: bool, page: str | None) -> Answer:
+    """At its service; or on the reading page, by its `key`."""
+    url = page_of(row[key], page) if is_here or page else row["url"]
     if not url:
         raise Refusal("NOT_FOUND", "its service tells no address for it")
     open_pages([url])

@@ -21,7 +21,19 @@ from sources.core.config import ConfigError
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["FAILED", "USAGE", "Answer", "Refusal", "after", "answer_of", "answered", "answering", "console", "typed"]
+__all__ = [
+    "FAILED",
+    "USAGE",
+    "Answer",
+    "Refusal",
+    "after",
+    "answer_of",
+    "answered",
+    "answering",
+    "console",
+    "nobody_was",
+    "typed",
+]
 
 T = TypeVar("T")
 FAILED, USAGE, LOCKED = 1, 2, 4
@@ -100,6 +112,13 @@ def answer_of(command: click.Command, *words: str, **values: Any) -> Answer:
             return answered(question, options)
     except click.UsageError as error:
         raise Refusal("USAGE", error.format_message(), exit_code=USAGE) from None
+
+
+def nobody_was(where: str) -> Refusal:
+    """No run has left anything to ask about."""
+    return Refusal(
+        "NOTHING_YET", f"no run has been {where}", "`earshot init` asks what to read; then run `earshot sync`"
+    )
 
 
 def after(error: sqlite3.Error) -> str:

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.ask.format.answer import USAGE, Refusal, after
+from pipelines.ask.format.answer import USAGE, Refusal, after, nobody_was
 from pipelines.ask.query.published import Published, Row, published
 from pipelines.state.decisions import dicts
 from pipelines.state.runners import read_ledger, reports
@@ -120,8 +120,7 @@ def _of_its_copy(home: DataDir) -> dict[str, Any]:
 
     with as_published(home) as copy:
         if copy is None:
-            hint = "`earshot init` asks what to read; then run `earshot sync`"
-            raise Refusal("NOTHING_YET", f"no run has been here: {home.path}", hint)
+            raise nobody_was(f"here: {home.path}")
         return {**read_ledger(copy), "is_lost": True}
 
 
@@ -130,9 +129,7 @@ def _of_all_runners(home: DataDir) -> dict[str, Any]:
     with home.destination.control(home, writes=False) as control:
         found = reports(control)
     if found is None:
-        raise Refusal(
-            "NOTHING_YET", "no run has been here", "`earshot init` asks what to read; then run `earshot sync`"
-        )
+        raise nobody_was("here")
     return found
 
 

@@ -15,9 +15,10 @@ from pipelines.ask.query.published import Published, Row, Where
 
 __all__ = ["Digest", "Section", "digest_of"]
 
+BEGAN = "WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope)"
 # whatever is said on an issue or a change moves its own words' time, too
-NEWS = """
-WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope),
+NEWS = f"""
+{BEGAN},
 
 said AS (
     SELECT *, CASE
@@ -63,8 +64,8 @@ LEFT JOIN (SELECT parent_key AS p_key, title FROM feedback.parents) AS p ON p.p_
 WHERE t.waiting_on IS NOT NULL AND {where} ORDER BY t.last_at, t.thread_id
 """
 # where nobody tells when, a run saw it; what it saw in its first hour here is history
-SETTLED = """
-WITH began AS (SELECT source, scope, min(seen_at) AS at FROM feedback.events GROUP BY source, scope),
+SETTLED = f"""
+{BEGAN},
 
 settled AS (
     SELECT source, scope_name, parent_key, number AS parent_number, NULL AS thread_id, title AS last_words,
@@ -82,7 +83,7 @@ settled AS (
 )
 
 SELECT *, count(*) OVER () AS total FROM settled
-WHERE last_at >= ? AND {where} ORDER BY last_at DESC, parent_key, thread_id
+WHERE last_at >= ? AND {{where}} ORDER BY last_at DESC, parent_key, thread_id
 """
 
 

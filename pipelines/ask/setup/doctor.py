@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["doctor"]
 
+WHERE = "mend it in .dlt/config.toml, .dlt/secrets.toml or the environment"
+
 
 @click.command()
 @answering
@@ -50,7 +52,7 @@ def _findings(folder: Path) -> list[Finding]:
         settings, config = load(folder)
         home = home_of(folder, settings, config)
     except ConfigError as error:
-        return [wrong("settings", str(error), "mend it in .dlt/config.toml, .dlt/secrets.toml or the environment")]
+        return [wrong("settings", str(error), WHERE)]
     found = look(home, folder / ".dlt" / "secrets.toml")
     if (home.path / DEMO_RUN).exists():
         return [*found, Finding("note", "data directory", "holds the demo's invented words", "unset EARSHOT_DATA")]
@@ -68,9 +70,7 @@ def _services(folder: Path) -> list[Finding]:
             source = source_of(service.name, settings)
             places = len(source.scopes())
         except ConfigError as error:
-            found.append(
-                wrong(service.title, str(error), "mend it in .dlt/config.toml, .dlt/secrets.toml or the environment")
-            )
+            found.append(wrong(service.title, str(error), WHERE))
             continue
         names += places
         if places:

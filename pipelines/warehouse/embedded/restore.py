@@ -14,9 +14,9 @@ What can come in between, and why nothing is lost or doubled by it:
   any more, also those that came from the warehouse themselves (`landed` is empty then): cursors come back with the
   rows that they vouch for. What a sweep found in between is found by another, and what was not looked at is.
 - *A log of the lost file* beside it (`.wal`) would be replayed into the copy: it goes first.
-- *Killed amid a write of DuckDB's*: blocks that hold several things are written in place, and half of one fails its
-  checksum ever after (once in a thousand kills). The log beside it shows that nobody closed it: it is kept aside, and
-  is as good as missing. Damage without a log has other causes, and what becomes of that file is not ours to say.
+- *Killed amid a write of DuckDB's*: a block fails its checksum ever after (seen once; half of it was written, as it
+  seems). The log beside it shows that nobody closed the file: it is kept aside, and is as good as missing. Damage
+  without a log has other causes, and what becomes of that file is not ours to say.
 - *Two at once*: the warehouse is put back under the run's lock, `control.sqlite` under one on the directory, where the
   later finds what the earlier made.
 - *What was decided after the last publish* is not in the copy: `restorations` remembers since when. An answer that was
@@ -169,11 +169,9 @@ def _torn(file: Path) -> str:
     """Why what a killed run left cannot be opened, with its log played into it: a block that is half written."""
     try:
         duckdb.connect(str(file), read_only=True).close()
-    except duckdb.IOException as error:
+    except duckdb.Error as error:
         said = str(error).splitlines()[0]
         return said if TORN in said else ""
-    except duckdb.Error:
-        return ""
     return ""
 
 

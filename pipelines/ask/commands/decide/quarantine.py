@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pipelines.ask.format.answer import Answer, Refusal, answering
+from pipelines.ask.format.answer import Answer, Refusal, answering, nobody_was
 from pipelines.ask.format.shown import hang, line
 from pipelines.ask.query.health import moment
 from pipelines.ask.query.published import home
@@ -133,11 +133,7 @@ def _tried(record: Row) -> str:
 def _ledger() -> Iterator[Ledger]:
     place = home()
     if not place.control.exists():
-        raise Refusal(
-            "NOTHING_YET",
-            f"no run has been here: {place.path}",
-            "`earshot init` asks what to read; then run `earshot sync`",
-        )
+        raise nobody_was(f"here: {place.path}")
     try:
         with Ledger.open(place.control) as ledger:
             yield ledger

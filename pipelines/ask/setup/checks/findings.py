@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
     from sources.core.http.client import Failure
 
-__all__ = ["Finding", "Level", "is_wrong", "note", "show", "unanswered", "well", "worst_first", "wrong"]
+__all__ = ["Finding", "Level", "expiring", "is_wrong", "note", "show", "unanswered", "well", "worst_first", "wrong"]
 
 Level = Literal["wrong", "note", "well"]
 Field = Literal["", "token", "place"]
 SIGNS: dict[Level, tuple[str, str]] = {"wrong": ("!", "bold red"), "note": ("·", "yellow"), "well": ("✓", "green")}
 WIDEST = 22  # of what a finding is about
 ADDRESS = 6
+SOON = 14  # days
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,13 @@ def unanswered(about: str, failure: "Failure") -> Finding:
     if failure.code == "RATE_LIMITED":
         return wrong(about, str(failure), "wait till then; a token (or another one) has a quota of its own")
     return wrong(about, str(failure), "see that this machine reaches it (proxy, firewall, api_url), then try again")
+
+
+def expiring(about: str, days: int | None, remedy: str) -> list[Finding]:
+    """A token that is good, and not for long; `days`: None, where nothing tells."""
+    if days is None or days > SOON:
+        return []
+    return [note(about, f"the token expires in {days} {'day' if days == 1 else 'days'}", remedy)]
 
 
 def is_wrong(findings: Iterable[Finding]) -> bool:

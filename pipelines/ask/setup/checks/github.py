@@ -8,7 +8,7 @@ import pendulum
 from pendulum import DateTime
 
 from pipelines.ask.setup.checks.cost import Cost, Count, counted_by
-from pipelines.ask.setup.checks.findings import Finding, note, unanswered, well, wrong
+from pipelines.ask.setup.checks.findings import Finding, expiring, note, unanswered, well, wrong
 from pipelines.ask.setup.checks.heard import Heard, Line
 from sources.core.http.client import Answer, Failure, Params
 from sources.github.source import Github
@@ -30,7 +30,6 @@ SITE = "https://github.com"
 PAGE = "/settings/personal-access-tokens"
 A_MINUTE = 900  # points that a minute takes at most
 MOST_COUNTED = 30_000  # lists end there
-SOON = 14
 LISTS = {
     "issues": ("/issues", {"state": "all", "sort": "created", "direction": "desc"}),
     "pull requests": ("/pulls", {"state": "all"}),
@@ -87,10 +86,7 @@ def judge_token(token: str, about: Mapping[str, Heard], site: str = SITE) -> lis
     whose = f" of {login}" if login else ""  # an app's is nobody's
     scopes = scopes_of(heard)
     kind = "" if scopes is None else f" (scopes: {', '.join(sorted(scopes)) or 'none'})"
-    found = [well("GitHub", f"the token{whose} is good{kind}")]
-    if (days := expires_in(heard)) is not None and days <= SOON:
-        found.append(note("GitHub", f"the token expires in {days} {'day' if days == 1 else 'days'}", make(site)))
-    return found
+    return [well("GitHub", f"the token{whose} is good{kind}"), *expiring("GitHub", expires_in(heard), make(site))]
 
 
 def judge_repository(

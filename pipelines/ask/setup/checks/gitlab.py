@@ -7,7 +7,7 @@ import pendulum
 from pendulum import Date
 
 from pipelines.ask.setup.checks.cost import Cost, Count, counted_by
-from pipelines.ask.setup.checks.findings import Finding, note, unanswered, well, wrong
+from pipelines.ask.setup.checks.findings import Finding, expiring, note, unanswered, well, wrong
 from pipelines.ask.setup.checks.heard import Heard, Line
 from sources.core.http.client import Answer, Failure
 from sources.gitlab.dependent_rows import EVENTS
@@ -19,7 +19,6 @@ __all__ = ["check", "judge_lists", "judge_project", "judge_token", "make"]
 API = "/api/v4"
 ENOUGH = {"api", "read_api"}
 MOST_COUNTED = 10_000  # longer lists tell no total
-SOON = 14
 LISTS = ("merge_requests", "issues")
 
 
@@ -69,10 +68,8 @@ def judge_token(base: str, itself: Heard | None) -> list[Finding]:
         return [wrong("GitLab", f"the token is too narrow (scopes: {told})", page, "token")]
     kind = f" of {row['username']}" if row.get("username") else ""
     told = f" (scopes: {', '.join(map(str, scopes))})" if isinstance(scopes, list) else ""
-    found = [well("GitLab", f"the token{kind} is good{told}")]
-    if (days := _days_left(row.get("expires_at"), itself)) is not None and days <= SOON:
-        found.append(note("GitLab", f"the token expires in {days} {'day' if days == 1 else 'days'}", page))
-    return found
+    days = _days_left(row.get("expires_at"), itself)
+    return [well("GitLab", f"the token{kind} is good{told}"), *expiring("GitLab", days, page)]
 
 
 def judge_project(name: str, heard: Heard) -> list[Finding]:
