@@ -5,7 +5,6 @@ are checked. Postgres refuses to be run by root: then it is run by the user that
 """
 
 import os
-import resource
 import shutil
 import signal
 import socket
@@ -48,14 +47,11 @@ class Cluster:
         bin_ = programs()
         assert bin_ is not None
 
-        def limited() -> None:
-            if largest_file:
-                resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-
         options = [part for setting in SETTINGS for part in ("-c", setting)]
+        limited = ["prlimit", f"--fsize={largest_file}:"] if largest_file else []
         self.process = subprocess.Popen(
-            [str(bin_ / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder), *options],
-            stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("ab"), cwd=self.folder, preexec_fn=limited, **_as_somebody(),
+            [*limited, str(bin_ / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), "-k", str(self.folder), *options],
+            stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("ab"), cwd=self.folder, **_as_somebody(),
         )  # fmt: skip
         for _ in range(200):
             try:

@@ -23,6 +23,7 @@ from pipelines.warehouse.data_dir import DataDir
 from tests.asked import Reader
 from tests.speaker import WRITE_TOKEN, Speaker, answers
 from tests.story import REPO
+from tests.terminal import terminal
 
 pytestmark = pytest.mark.on_disk  # the server is a process of its own
 ROOT = Path(__file__).parent.parent
@@ -298,13 +299,8 @@ def test_without_the_extra_one_line_says_what_to_install(monkeypatch: pytest.Mon
 def test_who_starts_it_by_hand_gets_out_again(demo: Reader, how: str) -> None:
     """It says what it waits for, on the screen that is no agent's, and ends at once."""
     pytest.importorskip("mcp", reason=WANTED)
-    ours, theirs = os.openpty()
-    environ = {**os.environ, "PYTHONPATH": str(ROOT), "EARSHOT_DATA": str(demo.home.path)}
-    with subprocess.Popen(
-        [sys.executable, *SERVER], stdin=theirs, stdout=theirs, stderr=theirs, env=environ
-    ) as process:
-        assert b"an agent is expected" in os.read(ours, 4000)
-        process.send_signal(signal.SIGINT) if how == "ctrl-c" else os.write(ours, b"\x04")
-        assert process.wait(20) == (-signal.SIGINT if how == "ctrl-c" else 0)
-    os.close(theirs)
-    os.close(ours)
+    with terminal(demo.home.path, "mcp", EARSHOT_DATA=str(demo.home.path)) as at:
+        at.until("an agent is expected")
+        if how == "ctrl-d":
+            at.presses(b"\x04")
+        assert at.ended() == 0 if how == "ctrl-d" else at.interrupted() == -signal.SIGINT
