@@ -44,13 +44,15 @@ class Terminal:
             os.write(self.master, keys)
 
     def interrupted(self) -> int:
-        """By Ctrl-C, as often as it takes: one that meets Python between writing a question and waiting for its answer
-        is heard with the next key.
+        """By Ctrl-C, again after a while: what meets Python between writing a question and waiting for its answer is
+        heard with the next key.
         """
         deadline = time.monotonic() + PATIENCE
         while self.process.poll() is None and time.monotonic() < deadline:
             self.presses(b"\x03")
-            self._read(0.5)
+            heard = time.monotonic() + 3
+            while self.process.poll() is None and time.monotonic() < heard:
+                self._read(0.1)
         return self.ended()
 
     def ended(self) -> int:
