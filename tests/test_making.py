@@ -13,6 +13,7 @@ from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.models import build as models
 from pipelines.models import narrowing
 from pipelines.models.build import read_models
+from pipelines.models.narrowing import Narrowing
 from pipelines.sync import after_load
 from pipelines.sync.run import Options, sync
 from pipelines.warehouse.data_dir import DataDir
@@ -101,7 +102,8 @@ def test_narrowing_is_worked_out_once_for_the_same_models(
 ) -> None:
     """In whatever order a process has them: sets are ordered differently in each."""
     model = next(m for m in read_models() if m.kept_by)
-    views = tuple((m.name, m.sql) for m in read_models() if not m.kept_by)
-    first = narrowing.narrowed(empty, model.name, model.sql, views, frozenset(), by_row=True)
+    views = frozenset((m.name, m.sql) for m in read_models() if not m.kept_by)
+    first = narrowing.narrowed(empty, model.name, model.sql, Narrowing(views, frozenset(), by_row=True))
     monkeypatch.setattr(narrowing, "_narrowed", lambda *_: 1 / 0)
-    assert narrowing.narrowed(empty, model.name, model.sql, views[::-1], frozenset(), by_row=True) == first
+    again = Narrowing(frozenset(sorted(views, reverse=True)), frozenset(), by_row=True)
+    assert narrowing.narrowed(empty, model.name, model.sql, again) == first

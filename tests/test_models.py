@@ -1,6 +1,8 @@
 """The models: built over nothing, over a few rows by hand, and narrowed to what was touched."""
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -11,6 +13,7 @@ from pipelines.models import build
 from pipelines.models.landed_tables import ensure
 from pipelines.settings import landed_tables
 from pipelines.state.mirror import prepare
+from pipelines.warehouse.data_dir import DataDir
 from sources.core.values import event_key
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -155,6 +158,28 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
     assert narrowed == {model.name: empty.execute(f"FROM {model.name} ORDER BY ALL").fetchall() for model in kept}
     assert len(narrowed["feedback.events"]) == 21
     assert len(narrowed["feedback.threads"]) == len(narrowed["feedback.parents"]) == 5
+
+
+@pytest.mark.parametrize("quiet", [("bluesky", "gitlab"), ("bluesky", "github"), ("github", "gitlab"), ("bluesky",)])
+def test_what_is_made_of_some_sources_reads_nothing_of_the_others(
+    demo_home: DataDir, tmp_path: Path, quiet: tuple[str, ...]
+) -> None:
+    """Their parts of unions are left out, and what is made is what it was."""
+    file = shutil.copy(demo_home.warehouse, tmp_path / "warehouse.duckdb")
+    kept = [model.name for model in build.read_models() if model.kept_by and not model.stage]
+    with duckdb.connect(str(file)) as warehouse:
+        before = {name: warehouse.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in kept}
+        for source in TABLES.keys() - set(quiet):
+            for root in TABLES[source]:
+                loads = f"SELECT _dlt_load_id FROM {source}.{root.name}"
+                warehouse.execute(f"DELETE FROM ops.taken_loads WHERE load_id IN ({loads})")
+            warehouse.execute("UPDATE feedback.events SET body = 'made again' WHERE source = ?", [source])
+            warehouse.execute("UPDATE feedback.parents SET title = 'made again' WHERE source = ?", [source])
+        build.build(warehouse, TABLES, anew=False)
+        assert before == {name: warehouse.execute(f"FROM {name} ORDER BY ALL").fetchall() for name in kept}
+        made = "SELECT sql FROM ops.narrowed WHERE name = ?"
+        ((said,),) = warehouse.execute(made, [" without ".join(["staging.said", *quiet])]).fetchall()
+        assert not any(f"FROM {source}." in said for source in quiet)
 
 
 def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> None:

@@ -18,7 +18,7 @@ import duckdb
 from pipelines.models import glossary, python_models
 from pipelines.models.files import Model, is_shown, models_fingerprint, read_models
 from pipelines.models.landed_tables import ensure
-from pipelines.models.narrowing import narrowed
+from pipelines.models.narrowing import Narrowing, narrowed
 from sources.core.values import Table
 
 __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
@@ -67,14 +67,16 @@ def build(
         _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
         if touched:
             touched(connection)
-        replaced = 0
+        replaced, to = 0, _touched(connection, models, tables, by_row=not is_shared)
         for model in models:
             if model.stage:
                 _put_off(connection, model, anew=anew, is_shared=is_shared)
             else:
-                replaced += _build_one(connection, model, models, tables, anew=anew, by_row=not is_shared)
+                replaced += _build_one(connection, model, to, anew=anew)
         for name, told in glossary.TABLES.items() if anew else ():
             _comment(connection, name, "TABLE", told)
+        for name in filter(None, (model.made_once for model in models)):
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
         connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
         connection.execute("DELETE FROM ops.taken_scopes")
         connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
@@ -126,6 +128,7 @@ def _regenerate_some(
     connection.begin()
     try:
         connection.execute("CREATE OR REPLACE TEMP TABLE dirty AS SELECT parent_key FROM due WHERE batch = ?", [batch])
+        to = _touched(connection, models, tables, by_row=by_row)
         for model in models:
             if model.stage:
                 is_first = is_all and not connection.execute(f"SELECT 1 FROM {model.name} LIMIT 1").fetchone()
@@ -133,7 +136,7 @@ def _regenerate_some(
                     python_models.insert(connection, model.name, model.sql, model.parsed_by)
                     check(connection, model)
                 else:
-                    _build_one(connection, model, models, tables, anew=False, by_row=by_row)
+                    _build_one(connection, model, to, anew=False)
         connection.execute("DELETE FROM ops.dirty_documents WHERE parent_key IN (SELECT parent_key FROM dirty)")
         found = connection.execute("SELECT parent_key FROM dirty").fetchall()
         connection.commit()
@@ -204,15 +207,23 @@ def _has_columns(connection: duckdb.DuckDBPyConnection, name: str, query: str) -
     return {column for (column,) in connection.execute(held, name.split(".")).fetchall()} == wanted
 
 
-def _build_one(
-    connection: duckdb.DuckDBPyConnection,
-    model: Model,
-    models: list[Model],
-    tables: Mapping[str, Table],
-    *,
-    anew: bool,
-    by_row: bool,
-) -> int:
+def _touched(
+    connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], *, by_row: bool
+) -> Narrowing:
+    """What models are narrowed to, by the TEMP table `dirty`."""
+    sources = connection.execute("SELECT DISTINCT split_part(parent_key, ':', 1) FROM dirty").fetchall()
+    return Narrowing(
+        views=frozenset((m.name, f"FROM {m.made_once}" if m.made_once else m.sql) for m in models if not m.kept_by),
+        parents=frozenset(
+            {name for name, table in tables.items() if "parent_key" in table.columns}
+            | {m.name for m in models if m.kept_by == "parent_key"}
+        ),
+        by_row=by_row,
+        quiet=frozenset({name.partition(".")[0] for name in tables} - {source for (source,) in sources}),
+    )
+
+
+def _build_one(connection: duckdb.DuckDBPyConnection, model: Model, to: Narrowing, *, anew: bool) -> int:
     if model.kept_by and anew:
         python_models.create(connection, model.name, model.sql, model.parsed_by)
         _comment(connection, model.name, "TABLE", model.told)
@@ -224,16 +235,17 @@ def _build_one(
     if model.kept_by:
         column = model.kept_by
         connection.execute(f"DELETE FROM {model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
-        views = tuple((m.name, m.sql) for m in models if not m.kept_by)
-        parents = {name for name, table in tables.items() if "parent_key" in table.columns}
-        parents |= {m.name for m in models if m.kept_by == "parent_key"}
-        few = narrowed(connection, model.name, model.sql, views, frozenset(parents), by_row=by_row)
+        few = narrowed(connection, model.name, model.sql, to)
         python_models.insert(connection, model.name, few, model.parsed_by)
-        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)", by_row=by_row)
+        check(connection, model, f"{column} IN (SELECT {column} FROM dirty)", by_row=to.by_row)
         return _count(connection, f"{model.name} WHERE {column} IN (SELECT {column} FROM dirty)")
     if anew:
         connection.execute(f"CREATE OR REPLACE VIEW {model.name} AS {model.sql}")
         _comment(connection, model.name, "VIEW", model.told)
+    elif model.made_once:
+        connection.execute(
+            f"CREATE OR REPLACE TEMP TABLE {model.made_once} AS {narrowed(connection, model.name, model.sql, to)}"
+        )
     return 0
 
 

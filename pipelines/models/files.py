@@ -45,6 +45,11 @@ class Model:
         return self.header.get("stage")
 
     @property
+    def made_once(self) -> str | None:
+        """The TEMP table that a build makes of this view's rows of touched parents, for all models that read it."""
+        return f"{self.name.partition('.')[2]}_now" if "made" in self.header else None
+
+    @property
     def parsed_by(self) -> str | None:
         return self.header.get("parsed by")
 
@@ -92,7 +97,7 @@ def _read(path: Path, *, is_shared: bool) -> Model:
     header = {"description": ""}
     for line in lines:
         name, colon, value = line.partition(": ")
-        if colon and name in ("key", "not null", "kept by", SHARED, "stage", "parsed by"):
+        if colon and name in ("key", "not null", "kept by", SHARED, "made", "stage", "parsed by"):
             header[name] = value.strip()
         else:
             header["description"] = f"{header['description']} {line}".strip()

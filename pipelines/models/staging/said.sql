@@ -1,5 +1,6 @@
 -- Everything said, on every surface of every source: one row per version of an utterance.
 -- key: event_key
+-- made: once a build
 
 SELECT * FROM staging.github_openers
 UNION ALL SELECT * FROM staging.github_issue_comments
