@@ -22,11 +22,11 @@ import itertools
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import dlt
 from dlt.extract.items import DataItemWithMeta, TableNameMeta
@@ -38,11 +38,11 @@ from sources.core.scope import Found
 from sources.core.surfaces import Fills, believed, forget_lost, made, owners, shape, unmade
 from sources.core.values import ORDER, Json, Row, Table
 from sources.declared import QUARANTINE, quarantine_row
+from sources.steps import Steps
 
-__all__ = ["RECHECKS", "Extraction", "Stopped", "Told", "without_rechecks"]
+__all__ = ["RECHECKS", "Extraction", "Told", "without_rechecks"]
 
 log = logging.getLogger("earshot")
-T = TypeVar("T")
 
 TOGETHER = 1_000  # rows of an item: an Arrow item costs dlt a few milliseconds, however few rows it has
 RECHECKS = "rechecks"  # the resource of what is read by itself
@@ -52,10 +52,6 @@ Cursors = Mapping[str, Mapping[str, object]]  # surface → scope → cursor
 def without_rechecks(fills: Fills) -> Fills:
     """What is filled where nobody asks the warehouse what does not add up."""
     return {name: tables for name, tables in fills.items() if name != RECHECKS}
-
-
-class Stopped(Exception):
-    """Somebody has cancelled the run."""
 
 
 class Told(TableNameMeta):
@@ -108,17 +104,13 @@ class Extraction:
     handed: int = 0  # rows
     new: dict[str, int] = field(default_factory=dict)  # table → rows, without those that came again to be safe
     found: dict[str, Found | None] = field(default_factory=dict)  # in this reading: name → its place
+    steps: Steps = field(default_factory=Steps)
     _reading: Reading | None = None
     _client: AbstractAsyncContextManager[Api] | None = None
-    _loop: asyncio.AbstractEventLoop | None = None
     _opening: "asyncio.Task[Reading] | None" = None
-    _steps: "set[asyncio.Task[Any]]" = field(default_factory=set)  # that are being taken
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _order: Iterator[int] = field(default_factory=itertools.count)
-    _is_cancelled: bool = False
-    _is_ended: bool = False  # this extraction
-    _is_told: bool = False  # why
     _rows: int = 0
     _until: float = float("inf")
     _seen: dict[str, set[int]] = field(default_factory=dict)  # of versions, the hashes of those that were handed on
@@ -129,10 +121,8 @@ class Extraction:
 
     async def open(self) -> Reading:
         """The reading of this extraction; each has an event loop of its own."""
-        if self._opening is None:
-            self._opening = asyncio.create_task(self._open())
-            self._steps.add(self._opening)
-            self._opening.add_done_callback(self._steps.discard)
+        if self._opening is None or self._opening.get_loop() is not asyncio.get_running_loop():
+            self._opening = self.steps.begun(asyncio.create_task(self._open()))
         return await asyncio.shield(self._opening)
 
     async def _open(self) -> Reading:
@@ -159,49 +149,6 @@ class Extraction:
     def _anew(self, api: Api, saved: Cursors, is_new: bool) -> Reading:
         self._kept, self.found = set(), {}
         return Reading(api, saved, is_new=is_new)
-
-    def cancel(self) -> None:
-        """From another thread: whatever is waited for ends now, and nothing begins."""
-        self._is_cancelled = True
-        if self._loop and self._loop.is_running():
-            self._loop.call_soon_threadsafe(self._end)
-
-    def _end(self) -> None:
-        for task in () if self._is_ended else self._steps:
-            task.cancel()
-        self._is_ended = True
-
-    async def step(self, coming: Awaitable[T]) -> T:
-        """dlt closes its loop with the first task that fails: generators of others, amid a request, would be closed
-        twice. So the first ends the others, and fails when all have come to rest; they are cancelled, and one must
-        fail, for dlt waits for ever where all are cancelled.
-        """
-        if (loop := asyncio.get_running_loop()) is not self._loop:
-            self._loop, self._opening, self._steps, self._is_told = loop, None, set(), False
-            self._is_ended = self._is_cancelled
-        task = asyncio.current_task()
-        assert task is not None
-        self._steps.add(task)
-        try:
-            if self._is_ended:
-                raise Stopped
-            return await coming
-        except StopAsyncIteration:
-            raise
-        except BaseException as error:
-            is_first, self._is_told = not self._is_told, True
-            self._steps.discard(task)
-            self._end()
-            while self._steps:
-                with suppress(asyncio.CancelledError):  # it was: whoever is waited for ends all the same
-                    await asyncio.sleep(0.001)
-            if not is_first:
-                raise asyncio.CancelledError from None
-            if isinstance(error, asyncio.CancelledError):
-                raise Stopped from None
-            raise
-        finally:
-            self._steps.discard(task)
 
     @cached_property
     def owners(self) -> dict[str, str]:

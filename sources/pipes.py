@@ -46,7 +46,7 @@ class Land(ItemTransform[Any, Any]):
 
 
 def stoppable(extraction: Extraction) -> Callable[[Callable[..., AsyncIterator[T]]], Callable[..., AsyncIterator[T]]]:
-    """A generator that dlt may run beside others: `Extraction.step` says why each of its steps is taken there."""
+    """A generator that dlt may run beside others: steps.py says why each of its steps is taken there."""
 
     def decorated(generate: Callable[..., AsyncIterator[T]]) -> Callable[..., AsyncIterator[T]]:
         @wraps(generate)
@@ -54,7 +54,7 @@ def stoppable(extraction: Extraction) -> Callable[[Callable[..., AsyncIterator[T
             items = generate(*args)
             with suppress(StopAsyncIteration):
                 while True:
-                    yield await extraction.step(anext(items))
+                    yield await extraction.steps.take(anext(items))
 
         return generated
 

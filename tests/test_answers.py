@@ -179,6 +179,7 @@ STEPS = [  # of one answer, in their order
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("where", "moment"), STEPS)
 def test_killed_at_any_step(speaker: Speaker, where: str, moment: str) -> None:
     """kill -9, then the same command again: one comment, and one more that is only told of it."""
@@ -191,6 +192,7 @@ def test_killed_at_any_step(speaker: Speaker, where: str, moment: str) -> None:
     assert speaker.outbox()[0]["status"] == "posted"
 
 
+@pytest.mark.ci
 def test_killed_while_the_service_is_at_it(speaker: Speaker) -> None:
     """The process dies, what it sent goes on and takes effect after the next one has looked: still one comment."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -207,6 +209,7 @@ def test_killed_while_the_service_is_at_it(speaker: Speaker) -> None:
     assert "waiting" in ended.err and answers(speaker) == ["t"] and posts(speaker) == 1
 
 
+@pytest.mark.ci
 def test_two_processes_with_one_token(speaker: Speaker) -> None:
     """At once, five of them: one posts, the others are told of it."""
     speaker.app.switches.latency = 0.2
@@ -233,6 +236,7 @@ def test_looking_is_bounded_however_long_the_thread(tmp_path: Path) -> None:
         assert answers(speaker) == ["t"] and len(speaker.app.log) <= 3
 
 
+@pytest.mark.ci
 def test_a_crowd_between(speaker: Speaker) -> None:
     """More was said since than a page holds: it is not said again, and the next run, which reads all, decides."""
     repo = speaker.app.world.names[REPO]
@@ -269,6 +273,7 @@ def test_a_crowd_and_no_answer_among_it(speaker: Speaker, monkeypatch: pytest.Mo
     assert speaker.told(*words)["ok"] and answers(speaker) == ["t"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("late", [3, 9])
 def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: int) -> None:
     """It took effect and the connection hangs, for a while or for good; a run reads it meanwhile. What the run knows
@@ -290,6 +295,7 @@ def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: i
     assert {row["status"] for row in speaker.outbox()} == {"observed"}
 
 
+@pytest.mark.ci
 def test_a_run_hears_the_answer_while_it_is_looked_for(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service shows a run what it does not yet show to us: what the run knows stands, also after we have looked."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -444,6 +450,7 @@ def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
     assert speaker.outbox()[1]["status"] == "observed"
 
 
+@pytest.mark.ci
 def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) -> None:
     """Not even in the right place: whoever guessed the token could keep us silent. `reply` asks whose token it is."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -522,6 +529,7 @@ def test_an_answer_is_not_given_up_while_it_is_being_said(speaker: Speaker) -> N
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
 
 
+@pytest.mark.ci
 def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None:
     """A stranger who pastes it is still heard; our answer is not taken for said because of it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")

@@ -905,6 +905,7 @@ def test_environment_is_checked_too(project: Project) -> None:
     assert len(ended.err.splitlines()) == 1
 
 
+@pytest.mark.ci
 @pytest.mark.on_disk
 def test_real_process_tells_it_the_same(project: Project, world: GitHubWorld) -> None:
     """What these tests see in this process is what a shell sees: exit codes, one-line errors, no traceback."""

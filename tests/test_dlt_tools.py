@@ -112,6 +112,7 @@ def _same(held: list[dict[str, Any]], rows: list[dict[str, Any]]) -> bool:
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "resource",
     [
@@ -139,6 +140,7 @@ def test_what_was_dropped_comes_back_with_the_next_run(github: Desk, resource: s
     assert github.run().exit_code == 0 and not github.run().sources[0].packages
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("resource", ["openers", "threads", *(["merge_requests", "diffs"] if LONG else [])])
 def test_threads_that_were_dropped_are_due(gitlab: Desk, resource: str) -> None:
     from dlt.pipeline.helpers import pipeline_drop
@@ -198,6 +200,7 @@ def test_the_lock_is_given_back_by_the_last(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.ci
 def test_a_disposition_stays(github: Desk) -> None:
     """Runs do not flip what `dlt pipeline … schema` shows, nor move its version."""
     shown = set()

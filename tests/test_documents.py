@@ -142,6 +142,7 @@ def test_search_finds_what_was_edited_and_not_what_was_deleted(
     assert not found(gitlab, "axolotl")
 
 
+@pytest.mark.ci
 def test_an_index_kept_up_to_date_is_the_index_made_anew(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project
 ) -> None:

@@ -304,7 +304,7 @@ def test_closing_a_pull_request_keeps_its_words_and_ends_their_actionability(
     assert read.one("SELECT state FROM github.pull_requests") == "merged"
 
 
-@pytest.mark.parametrize("how", ["in memory", pytest.param("on disk", marks=pytest.mark.on_disk)])
+@pytest.mark.parametrize("how", ["in memory", pytest.param("on disk", marks=[pytest.mark.on_disk, pytest.mark.ci])])
 def test_what_is_taken_away_is_gone(read: Desk, repo: Repo, world: GitHubWorld, how: str) -> None:
     """Labels, people and teams are what the last answer says: fewer, or none at all. Read again they stay what they are."""
     for number in (1, 2):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pendulum
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -87,6 +88,7 @@ def moving(actor: Actor, meanwhile: list[tuple[str, int]], cap: int | None) -> S
     return Switches(before=before, max_per_page=cap)
 
 
+@pytest.mark.ci
 @settings(
     max_examples=400 if LONG else 6, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG,
 )  # fmt: skip

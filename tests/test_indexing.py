@@ -203,6 +203,7 @@ def test_documents_are_made_and_published_though_the_index_cannot_be_opened(
     assert sorted(hit.number or 0 for hit in found(gitlab, "pangolin")) == [1, 2]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("stage", ["docs", "publish"])
 @pytest.mark.parametrize("mode", ["bulk", "surgical"])
 def test_a_cancelled_run_keeps_the_lock_until_it_writes_no_more(

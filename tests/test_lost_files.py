@@ -93,6 +93,7 @@ def test_a_file_without_anything_in_it_is_lost_too(reader: GitHubDesk) -> None:
         assert said(reader) == before
 
 
+@pytest.mark.ci
 def test_what_was_landed_and_not_published_is_read_again(base: tuple[Path, GitHubWorld], reader: GitHubDesk) -> None:
     """dlt's file is ahead of the copy then, also one that came from the warehouse itself."""
     shutil.rmtree(reader.home.working)
@@ -105,6 +106,7 @@ def test_what_was_landed_and_not_published_is_read_again(base: tuple[Path, GitHu
     reader.judge()
 
 
+@pytest.mark.ci
 def test_a_log_of_the_lost_file_is_not_replayed_into_the_copy(reader: GitHubDesk) -> None:
     before = said(reader)
     lose(reader, "warehouse.duckdb")
@@ -129,6 +131,7 @@ def test_killed_in_the_middle_of_it(base: tuple[Path, GitHubWorld], tmp_path: Pa
         assert set(told(project.published)) == before
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("damage", ["garbage", "nothing", "another file"])
 def test_where_it_cannot_come_back_nothing_is_overwritten(reader: GitHubDesk, damage: str) -> None:
     """It is refused with what to do; once that is done, the next run reads anew."""
@@ -153,6 +156,7 @@ def test_both_lost_is_read_anew(reader: GitHubDesk) -> None:
     reader.judge()
 
 
+@pytest.mark.ci
 def test_a_disk_that_is_full_leaves_what_is_there(reader: GitHubDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     before = said(reader)
     lose(reader, "warehouse.duckdb")
@@ -168,6 +172,7 @@ def test_a_disk_that_is_full_leaves_what_is_there(reader: GitHubDesk, monkeypatc
     assert reader.run().exit_code == 0 and said(reader) == before
 
 
+@pytest.mark.ci
 def test_what_dlt_dropped_is_not_put_back(reader: GitHubDesk) -> None:
     """`dlt pipeline … drop` is somebody's wish: what the service still shows comes back, and nothing else."""
     with duckdb.connect(str(reader.home.warehouse)) as connection:
@@ -178,6 +183,7 @@ def test_what_dlt_dropped_is_not_put_back(reader: GitHubDesk) -> None:
         assert connection.execute("SELECT count(*) FROM github.issue_comments").fetchone() == (0,)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("how", ["taken away during a run", "an older one put there"])
 def test_readers_keep_what_the_warehouse_lacks(
     base: tuple[Path, GitHubWorld], reader: GitHubDesk, monkeypatch: pytest.MonkeyPatch, how: str
@@ -213,6 +219,7 @@ def decide(home: DataDir, *rows: tuple[str, ...]) -> None:
             decided.rows("INSERT INTO acknowledgements VALUES (?, ?, ?)", [consumer, key, decisions.now()])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("left", ["both", "published", "warehouse"])
 def test_a_lost_ledger_comes_back_with_what_was_decided(reader: GitHubDesk, left: str) -> None:
     """As of the last publish: acknowledgements to the microsecond, what is watched, links, runs and their numbers."""
@@ -300,6 +307,7 @@ def test_an_answer_of_before_the_publish_is_known(speaker: Speaker) -> None:
     assert answers(speaker) == ["thanks-1"] and not speaker.app.log
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("deed", ["planned and refused before", "unknown"])
 def test_an_answer_of_after_the_publish_is_not_said_twice(speaker: Speaker, deed: str) -> None:
     """Nobody here knows of it any more: the first that asks for it looks before it speaks."""
@@ -323,6 +331,7 @@ def test_an_answer_of_after_the_publish_is_not_said_twice(speaker: Speaker, deed
     assert [row["status"] for row in speaker.outbox()] == ["observed"]
 
 
+@pytest.mark.ci
 def test_another_answer_is_said_after_one_look(speaker: Speaker) -> None:
     forget(speaker)
     with decisions.writing(DataDir(speaker.data)) as decided:
@@ -336,6 +345,7 @@ def test_another_answer_is_said_after_one_look(speaker: Speaker) -> None:
     assert [call.method for call in speaker.app.log if call.path.endswith("/comments")] == ["GET", "POST"]
 
 
+@pytest.mark.ci
 def test_what_one_page_does_not_decide_a_run_does(speaker: Speaker) -> None:
     """So much was said since that the look is in vain: a run over all rules it out, and it can be said."""
     repo = speaker.app.world.names["lantern/lantern"]
@@ -351,6 +361,7 @@ def test_what_one_page_does_not_decide_a_run_does(speaker: Speaker) -> None:
     assert speaker.told(*reply)["ok"] and answers(speaker) == ["thanks-3"]
 
 
+@pytest.mark.ci
 def test_status_tells_what_is_left_until_it_is_back(speaker: Speaker) -> None:
     """The runs as of the last publish, and that the file is missing; asking writes nothing."""
     forget(speaker)
@@ -361,6 +372,7 @@ def test_status_tells_what_is_left_until_it_is_back(speaker: Speaker) -> None:
     assert "LOST" not in {each["code"] for each in speaker.told("status")["data"]["troubles"]}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("damage", ["garbage", "cut"])
 def test_a_damaged_warehouse_is_named_with_what_mends_it(reader: GitHubDesk, damage: str) -> None:
     """No run repairs it by itself: what is done by hand is told, and then the next run goes on from what is published."""

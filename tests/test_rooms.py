@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MOST = 12
-GLUE = ("extraction", "pipes", "declared")  # between the core and dlt
+GLUE = ("extraction", "steps", "pipes", "declared")  # between the core and dlt
 ROOMS = [folder for top in ("sources", "pipelines") for folder in (ROOT / top, *(ROOT / top).rglob("*/"))]
 
 

@@ -89,6 +89,7 @@ def test_an_index_that_cannot_be_written_is_seen_too(
     assert last(gitlab)[:2] == ("partial", 3)
 
 
+@pytest.mark.ci
 def test_a_run_that_others_published_beside_is_told_to_its_end(
     gitlab: GitLabDesk, world: GitLabWorld, project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

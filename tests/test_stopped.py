@@ -73,7 +73,7 @@ class Waiting:
 def test_cancelled(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     waiting = Waiting()
     extraction, source = waiting.source()
-    waiting.when_all_wait = lambda: Thread(target=extraction.cancel).start()
+    waiting.when_all_wait = lambda: Thread(target=extraction.steps.cancel).start()
     assert "Stopped" in repr(waiting.failure(source, tmp_path).__cause__)
     assert not [record for record in caplog.records if record.levelno >= logging.ERROR], caplog.text
 

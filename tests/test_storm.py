@@ -25,6 +25,7 @@ def test_a_storm_with_kills_ends_with_everything_right(tmp_path: Path) -> None:
     assert sum(told) >= 2
 
 
+@pytest.mark.ci
 def test_what_the_world_says_and_the_warehouse_does_not_is_found(tmp_path: Path) -> None:
     """An oracle that finds nothing is worth nothing: words that never land, are forgotten, or stay when they are gone."""
     played = Round(Plan("oracle", steps=[Step(before={"github": [("open_issue", 1), ("comment", 1), ("comment", 2)]})]),

@@ -200,6 +200,7 @@ def test_all_of_it_then_only_the_news(stranger: Stranger) -> None:
     stranger.judge()
 
 
+@pytest.mark.ci
 def test_in_pieces(stranger: Stranger) -> None:
     """`max_rows`, run until nothing comes any more: each piece is bounded, and together they are everything."""
     for _ in range(5):
@@ -213,6 +214,7 @@ def test_in_pieces(stranger: Stranger) -> None:
     stranger.judge()
 
 
+@pytest.mark.ci
 def test_a_sample_loses_nothing_for_later(stranger: Stranger) -> None:
     """`add_limit(1)` bounds what feeds the surfaces; whatever it left out comes with the next run."""
     stranger.run(stranger.declared().add_limit(1))
@@ -222,6 +224,7 @@ def test_a_sample_loses_nothing_for_later(stranger: Stranger) -> None:
     stranger.judge()
 
 
+@pytest.mark.ci
 def test_what_was_dropped_comes_back(stranger: Stranger) -> None:
     """`dlt pipeline theirs drop RESOURCE`, then a run: all that the service still shows. Each table has one owner."""
     stranger.run()
@@ -244,6 +247,7 @@ def dropped(stranger: Stranger, resource: str) -> None:
     command()
 
 
+@pytest.mark.ci
 def test_what_others_leave_out_moves_nothing(tmp_path: Path) -> None:
     """One resource alone, then all of them; what is mapped is landed as it was mapped."""
     stranger = made("github", tmp_path / "theirs")
@@ -343,6 +347,7 @@ def test_what_cannot_be_read_lies_in_quarantine(tmp_path: Path) -> None:
         assert len(stranger.rows("review_comments")) == 1
 
 
+@pytest.mark.ci
 def test_a_thread_that_fails_is_owed(tmp_path: Path) -> None:
     """GitLab: the list's cursor passes a merge request whose discussions fail; they are read by the next run all the
     same, and a note within the minute after a touch, which moves nothing, is not lost."""
@@ -369,6 +374,7 @@ def test_a_thread_that_fails_is_owed(tmp_path: Path) -> None:
         stranger.judge()
 
 
+@pytest.mark.ci
 def test_review_threads_by_themselves_and_who_is_owed(tmp_path: Path) -> None:
     """Along the list of pull requests, with a cursor of its own; who could not be told is asked for again by itself."""
     world = GitHubWorld(NOW)
@@ -401,6 +407,7 @@ def test_review_threads_by_themselves_and_who_is_owed(tmp_path: Path) -> None:
         assert read() == (1, 1, {(1, True), (2, True), (3, False)}) and read()[:2] == (0, 0)
 
 
+@pytest.mark.ci
 def test_three_at_once(tmp_path: Path) -> None:
     """Three sources extract side by side in one process."""
     strangers = [made(name, tmp_path / name) for name in JUDGES]

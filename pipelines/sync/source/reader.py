@@ -207,7 +207,7 @@ class SourceReader:
         try:
             await asyncio.shield(running)
         except asyncio.CancelledError:
-            self._extraction.cancel()
+            self._extraction.steps.cancel()
             await asyncio.wait([running])
             running.exception()
             raise
