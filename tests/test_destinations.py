@@ -121,6 +121,17 @@ def test_two_runs_leave_the_same_rows_as_on_duckdb(there: DataDir, embedded: Dat
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes(), f"{file} holds the password"
 
 
+def test_one_source_after_another_leaves_what_all_leave_at_once(
+    server: Cluster, tmp_path: Path, embedded: DataDir
+) -> None:
+    """What models read of a source that said nothing is left out: types must not have come from there."""
+    home = place("postgres", server, tmp_path)
+    run(home, 0)
+    for source in ("gitlab", "github", "bluesky"):
+        run(home, 1, source)
+    assert differences(embedded, home) == {}
+
+
 def test_readers_ask_what_they_ask_of_a_file(ask: Any, events: int) -> None:
     """Lists with their filters, one thing in full, counts, SQL, status; read-only, and nothing else of the machine."""
     listed = json.loads(ask("list", "mrs", "--reviewer", "tomasz-w", "--state", "merged", "--json").stdout)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,17 @@ NOW = pendulum.datetime(2026, 3, 1, 12)
 TABLES = landed_tables()
 
 
-@pytest.fixture
-def empty() -> Iterator[duckdb.DuckDBPyConnection]:
+@contextmanager
+def made(*, is_shared: bool = False) -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as connection:
         prepare(connection, [])
-        build.build(connection, TABLES, anew=True)
+        build.build(connection, TABLES, anew=True, is_shared=is_shared)
+        yield connection
+
+
+@pytest.fixture
+def empty() -> Iterator[duckdb.DuckDBPyConnection]:
+    with made() as connection:
         yield connection
 
 
@@ -180,6 +187,27 @@ def test_what_is_made_of_some_sources_reads_nothing_of_the_others(
         made = "SELECT sql FROM ops.narrowed WHERE name = ?"
         ((said,),) = warehouse.execute(made, [" without ".join(["staging.said", *quiet])]).fetchall()
         assert not any(f"FROM {source}." in said for source in quiet)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_what_cannot_be_read_is_counted_once_and_for_as_long(is_shared: bool) -> None:
+    """Also where readers are shown tables, and only what was touched is made again."""
+    unread = "('1/1', 'github', 'k', '7', 'issue_comments', 'github:7:1'), ('1/1', 'github', 'l', '7', 'issues', 'github:7:9')"
+    counts = "SELECT parent_number, unread_count, is_complete FROM ops.completeness ORDER BY parent_number"
+    with made(is_shared=is_shared) as models:
+
+        def told() -> list[Any]:
+            build.build(models, TABLES, anew=False, is_shared=is_shared)
+            return models.execute(counts).fetchall()
+
+        issue(models, 1)
+        assert told() == [(1, 0, True)]
+        models.execute(f"INSERT INTO ops.quarantine (shard, source, key, scope, surface, parent_key) VALUES {unread}")
+        assert told() == [(1, 1, False), (9, 1, False)]
+        issue(models, 2, load="2")
+        assert told() == [(1, 1, False), (2, 0, True), (9, 1, False)]
+        models.execute("UPDATE ops.quarantine SET resolved_at = now()")
+        assert told() == [(1, 0, True), (2, 0, True)]
 
 
 def test_a_thread_says_whose_turn_it_is(empty: duckdb.DuckDBPyConnection) -> None:

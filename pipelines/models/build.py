@@ -23,11 +23,17 @@ from sources.core.values import Table
 
 __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
 
-# decisions that change what is said of a parent's words: what was shown of them is remembered as scopes' names are
+# decisions, and what lies unread, change what is said of a parent: what was shown is remembered as scopes' names are
 WATCHED = "SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM ops.lifecycle"
 SIGNED = "SELECT token AS scope, coalesce(author, '') AS shown FROM ops.answers"
+UNREAD = """
+SELECT parent_key AS scope, CAST(count(*) AS VARCHAR) || ' ' || CAST(count(let_be_at) AS VARCHAR) AS shown
+FROM ops.quarantine WHERE resolved_at IS NULL AND parent_key IS NOT NULL GROUP BY parent_key
+"""
+TOUCHED = "SELECT scope FROM ({changed}) AS changed"
 DECIDED = {
-    "ops.lifecycle": (WATCHED, "SELECT scope FROM ({changed}) AS changed"),
+    "ops.lifecycle": (WATCHED, TOUCHED),
+    "ops.quarantine": (UNREAD, TOUCHED),
     "ops.answers": (
         SIGNED,
         "SELECT parent_key FROM staging.marks WHERE token IN (SELECT scope FROM ({changed}) AS changed)",
@@ -215,7 +221,8 @@ def _touched(
     return Narrowing(
         views=frozenset((m.name, f"FROM {m.made_once}" if m.made_once else m.sql) for m in models if not m.kept_by),
         parents=frozenset(
-            {name for name, table in tables.items() if "parent_key" in table.columns}
+            {"ops.quarantine"}
+            | {name for name, table in tables.items() if "parent_key" in table.columns}
             | {m.name for m in models if m.kept_by == "parent_key"}
         ),
         by_row=by_row,

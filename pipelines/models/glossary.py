@@ -189,7 +189,10 @@ TABLES = {
         "shown": "what was shown of it",
     }),
     "ops.narrowed": Meaning(
-        "Models rewritten for a few parents, kept for the next run: one row per model.", "name, made_of",
-        {"name": "the model", "made_of": "of what it was rewritten", "sql": "the rewritten SELECT"},
+        "Models rewritten for a few parents, kept for the next run: one row per model and the sources left out of it.",
+        "name", {
+            "name": "the model, and without which sources", "made_of": "of what it was rewritten",
+            "sql": "the rewritten SELECT",
+        },
     ),
 }  # fmt: skip

@@ -21,7 +21,16 @@ from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.version import VERSION
 from sources.core.values import instant
 
-__all__ = ["Cursors", "mirror", "mirror_cursors", "mirror_decisions", "mirror_ending", "prepare", "put_cursors"]
+__all__ = [
+    "Cursors",
+    "mirror",
+    "mirror_cursors",
+    "mirror_decisions",
+    "mirror_ending",
+    "mirror_unread",
+    "prepare",
+    "put_cursors",
+]
 
 Cursors = Mapping[str, Mapping[str, Mapping[str, object]]]  # source → surface → scope → cursor
 Names = Mapping[str, Mapping[str, str]]  # source → scope → what people call it
@@ -49,8 +58,17 @@ def mirror(connection: duckdb.DuckDBPyConnection, ledger: Ledger, shard: str = A
         connection.execute(f"DELETE FROM ops.{table} WHERE shard = ? AND ({again} OR {quiet})", [shard, since, first])
         _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table} WHERE {again}", (since,)), shard)
     for table in WHOLE:
-        connection.execute(f"DELETE FROM ops.{table} WHERE shard = ?", [shard])
-        _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"), shard)
+        _mirror_whole(connection, ledger, shard, table)
+
+
+def mirror_unread(connection: duckdb.DuckDBPyConnection, ledger: Ledger, shard: str) -> None:
+    """What lies in quarantine, before the models that count it are built."""
+    _mirror_whole(connection, ledger, shard, "quarantine")
+
+
+def _mirror_whole(connection: duckdb.DuckDBPyConnection, ledger: Ledger, shard: str, table: str) -> None:
+    connection.execute(f"DELETE FROM ops.{table} WHERE shard = ?", [shard])
+    _insert(connection, table, ledger.connection.execute(f"SELECT * FROM {table}"), shard)
 
 
 def mirror_ending(connection: duckdb.DuckDBPyConnection, run_id: int, shard: str, **columns: object) -> None:

@@ -199,6 +199,7 @@ class Making:
             self.anew = self.anew and self._settings_changed()  # another runner may have built them since we asked
             mirror.prepare(connection, self.options.authors, self.options.command_prefix, self.options.team)
             mirror.mirror_decisions(connection, home)
+            mirror.mirror_unread(connection, self.ledger, str(home.shard))
             before = _event_counts(connection)
             if before is None:
                 self.anew = self.anew or self._settings()

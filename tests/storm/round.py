@@ -290,8 +290,10 @@ class Round:
         return self._run(Step(options={"docs": False, **options}), deep=deep)
 
     def _is_well(self) -> list[Finding]:
-        well = self.last.exit_code == 0
-        return [] if well else [Finding("failed", ("run", "not well", ""), detail="no run ends with 0 in the calm")]
+        if self.last.exit_code == 0:
+            return []
+        why = f"exit {self.last.exit_code} in the calm: {self.last.error or self.last.problems[:3]}"
+        return [Finding("failed", ("run", "not well", ""), detail=why)]
 
     def _all_is_right(self, last: bool) -> list[Finding]:
         """The worlds against the warehouse, whole. At the end nothing is excused any more."""

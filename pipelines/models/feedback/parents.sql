@@ -5,7 +5,7 @@
 
 WITH parents AS (
     SELECT * FROM staging.github_parents
-    UNION ALL SELECT *, [] AS requested_teams FROM staging.gitlab_parents
+    UNION ALL SELECT *, CAST([] AS VARCHAR[]) AS requested_teams FROM staging.gitlab_parents
 )
 
 SELECT
