@@ -479,6 +479,30 @@ def test_an_unreadable_note_that_is_deleted_is_forgotten(desk: GitLabDesk, proje
     desk.judge()
 
 
+@pytest.mark.parametrize("end", ["read after all", "deleted"])
+def test_a_run_that_dies_before_it_says_so_is_made_up_for(
+    desk: GitLabDesk, project: Project, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    """What has landed vouches for the thread, or for the death of its parent, and nothing of it is due any more: but the
+    note still lies in quarantine, and every run over it would exit 3.
+    """
+    spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])
+    assert desk.run().exit_code == 3
+    desk.app.rewrite = None
+    if end == "deleted":
+        project.delete(project.merge_requests[1])
+        assert desk.run(sweep=True).exit_code == 3, "missing so far"
+    with monkeypatch.context() as patch:
+        patch.setattr(Quarantine, "heal", lambda *_: 1 / 0)
+        for _ in range(5):  # a deletion is looked after by three runs
+            desk.run()
+    assert desk.run().exit_code == 0
+    assert desk.one("SELECT count(*) FROM ops.quarantine WHERE resolved_at IS NULL") == 0
+    if end == "read after all":
+        desk.judge()
+    assert desk.run().sources[0].packages == 0
+
+
 def test_a_named_merge_request_tells_of_its_unreadable_note(desk: GitLabDesk) -> None:
     """Exit 3, the others land, and its watermark does not move."""
     spoiled(desk, "/merge_requests/1/discussions", NOTES["body is a number"])

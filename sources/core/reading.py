@@ -274,13 +274,17 @@ class Reading:
             log.info("%s", text)
             self.told.append(text)
 
+    def waits_no_more(self, parent_key: str) -> None:
+        """With an issue or the like goes what of it could not be read."""
+        self.healed |= {key for key, each in self.unread.items() if each.parent_key == parent_key}
+
     def absent_is(self, name: str, parent_key: str, cause: str, *, is_sure: bool) -> None:
-        """Of a whole issue or the like: told, and no failure. With it goes what of it could not be read."""
+        """Of a whole issue or the like: told, and no failure."""
         if not is_sure:
             self.tell(f"{name} {cause} and is missing: kept as it was, the next run asks again")
             return
         self.tell(f"{name} is gone ({cause}): marked as deleted")
-        self.healed |= {key for key, each in self.unread.items() if each.parent_key == parent_key}
+        self.waits_no_more(parent_key)
 
     def absent(self, record: Unread, cause: str) -> None:
         """It is there no more, or a permission flaps: forgotten if it was so when it was last asked for, too."""

@@ -25,6 +25,8 @@ SIGNS, TARGETS = {"merge_request": "!", "issue": "#"}, {"merge_request": "mr", "
 # `swept` and `sighted` hold what this run's sweep read to the end: (surface, scope) and (surface, scope, id); `unread`
 # what lies in quarantine; `this_run` since which run a deletion is looked after.
 # A package can be killed between its tables: a row of one that was never finished vouches for nothing.
+# A run that dies when it has landed, and before the ledger knows that nothing is unread any more, leaves a note in
+# quarantine whose thread is settled, or whose parent is gone: what lies there and is due is asked for, whatever landed.
 # What is switched off is never due: every merge request without its diffs would be looked at in every run.
 DUE = """
 WITH finished AS (SELECT DISTINCT load_id FROM gitlab._dlt_loads),
@@ -43,11 +45,15 @@ waiting AS (
     SELECT parent_key FROM unread WHERE surface = 'notes' AND NOT is_let_be
     GROUP BY parent_key HAVING NOT bool_or(is_due)
 ),
+asked AS (
+    SELECT DISTINCT parent_key FROM unread WHERE surface = 'notes' AND NOT is_let_be AND is_due
+),
 judged AS (
     SELECT p.*, CASE WHEN d.is_deleted THEN 'deleted' WHEN d.is_missing THEN 'missing' END AS was,
         s.surface IS NOT NULL AND g.id IS NULL AND ($floor IS NULL OR p.updated_at >= $floor) AS is_missing,
         t.synced_for_updated_at AS synced_for, t.shown,
-        coalesce($full OR coalesce(t.read_for_updated_at, t.synced_for_updated_at) < p.updated_at OR NOT t.is_settled
+        a.parent_key IS NOT NULL OR coalesce($full
+            OR coalesce(t.read_for_updated_at, t.synced_for_updated_at) < p.updated_at OR NOT t.is_settled
             OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
             OR (coalesce(t.synced_for_updated_at < p.updated_at, true) AND w.parent_key IS NULL)
             OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,
@@ -64,9 +70,11 @@ judged AS (
     LEFT JOIN closes AS c ON c.parent_key = p.parent_key
     LEFT JOIN diffs AS f ON f.parent_key = p.parent_key
     LEFT JOIN waiting AS w ON w.parent_key = p.parent_key
+    LEFT JOIN asked AS a ON a.parent_key = p.parent_key
     LEFT JOIN swept AS s ON s.surface = p.surface AND s.scope = p.scope
     LEFT JOIN sighted AS g ON g.surface = p.surface AND g.scope = p.scope AND g.id = p.id
     WHERE d.parent_key IS NULL OR NOT d.is_deleted OR d.noticed_in_run >= (SELECT since FROM this_run)
+          OR a.parent_key IS NOT NULL
 )
 SELECT * FROM judged
 WHERE was IS NOT NULL OR is_missing OR threads_due OR events_due OR closes_due OR diffs_due ORDER BY updated_at DESC
@@ -123,7 +131,9 @@ async def presence(due: Due, was: object, config: GitlabConfig) -> AsyncIterator
             raise
         await place.still_lists("rechecks", PATHS[due.parent.kind])
         is_sure, cause = bool(was) or failure.status != 404, f"answers {failure.status}"
-        if was != "deleted":
+        if was == "deleted":
+            place.reading.waits_no_more(due.parent.key)
+        else:
             place.reading.absent_is(name, due.parent.key, cause, is_sure=is_sure)
             yield _mark(due, cause, is_deleted=is_sure, is_missing=not is_sure)
         return
