@@ -413,6 +413,22 @@ def test_an_issue_in_quarantine_is_still_a_place(tmp_path: Path, repo: Repo, cha
     made.judge()
 
 
+def test_what_hung_on_an_issue_that_was_never_read_goes_with_it(tmp_path: Path, repo: Repo) -> None:
+    """Its comment counted as known for as long as it lay in quarantine; the run that forgets it looks for the comment."""
+    number = repo.open_issue("pete-q", "Does it cache?", "Asking.")
+    repo.comment(number, "maya", "It does not.")
+    repo.world.advance(seconds=LATER)
+    made = in_memory(desk(tmp_path / "data", repo.world))
+    spoil(made, "issues")
+    assert made.run().exit_code == 3
+    repo.delete_issue(number)
+    repo.world.advance(seconds=LATER)
+    made.app.switches.fault = None
+    codes = [made.run().exit_code for _ in range(4)]
+    assert codes[-1] == 0 and sorted(codes, reverse=True) == codes, codes
+    assert made.sql("SELECT body FROM feedback.comments") == []
+
+
 # Bluesky
 
 
