@@ -30,10 +30,10 @@ UNREAD = """
 SELECT parent_key AS scope, CAST(count(*) AS VARCHAR) || ' ' || CAST(count(let_be_at) AS VARCHAR) AS shown
 FROM ops.quarantine WHERE resolved_at IS NULL AND parent_key IS NOT NULL GROUP BY parent_key
 """
-TOUCHED = "SELECT scope FROM ({changed}) AS changed"
+THEMSELVES = "SELECT scope FROM ({changed}) AS changed"
 DECIDED = {
-    "ops.lifecycle": (WATCHED, TOUCHED),
-    "ops.quarantine": (UNREAD, TOUCHED),
+    "ops.lifecycle": (WATCHED, THEMSELVES),
+    "ops.quarantine": (UNREAD, THEMSELVES),
     "ops.answers": (
         SIGNED,
         "SELECT parent_key FROM staging.marks WHERE token IN (SELECT scope FROM ({changed}) AS changed)",
@@ -73,7 +73,7 @@ def build(
         _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
         if touched:
             touched(connection)
-        replaced, to = 0, _touched(connection, models, tables, by_row=not is_shared)
+        replaced, to = 0, _narrowing(connection, models, tables, by_row=not is_shared)
         for model in models:
             if model.stage:
                 _put_off(connection, model, anew=anew, is_shared=is_shared)
@@ -134,7 +134,7 @@ def _regenerate_some(
     connection.begin()
     try:
         connection.execute("CREATE OR REPLACE TEMP TABLE dirty AS SELECT parent_key FROM due WHERE batch = ?", [batch])
-        to = _touched(connection, models, tables, by_row=by_row)
+        to = _narrowing(connection, models, tables, by_row=by_row)
         for model in models:
             if model.stage:
                 is_first = is_all and not connection.execute(f"SELECT 1 FROM {model.name} LIMIT 1").fetchone()
@@ -213,7 +213,7 @@ def _has_columns(connection: duckdb.DuckDBPyConnection, name: str, query: str) -
     return {column for (column,) in connection.execute(held, name.split(".")).fetchall()} == wanted
 
 
-def _touched(
+def _narrowing(
     connection: duckdb.DuckDBPyConnection, models: list[Model], tables: Mapping[str, Table], *, by_row: bool
 ) -> Narrowing:
     """What models are narrowed to, by the TEMP table `dirty`."""

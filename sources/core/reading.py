@@ -269,6 +269,11 @@ class Reading:
         self.healed.add(record.key)
         return True
 
+    @property
+    def over(self) -> set[str]:
+        """Of what lay in quarantine: what this reading has read, or found gone, and did not meet unreadable again."""
+        return self.healed - self.quarantined.keys()
+
     def tell(self, text: str) -> None:
         if text not in self.told:
             log.info("%s", text)

@@ -41,21 +41,18 @@ parents AS (
     SELECT 'issue', 'issues', id, scope, number, parent_key, state, updated_at, seen_at, user_notes_count, NULL
     FROM gitlab.issues
 ),
-waiting AS (
-    SELECT parent_key FROM unread WHERE surface = 'notes' AND NOT is_let_be
-    GROUP BY parent_key HAVING NOT bool_or(is_due)
-),
-asked AS (
-    SELECT DISTINCT parent_key FROM unread WHERE surface = 'notes' AND NOT is_let_be AND is_due
+unread_notes AS (
+    SELECT parent_key, bool_or(is_due) AS is_due FROM unread WHERE surface = 'notes' AND NOT is_let_be
+    GROUP BY parent_key
 ),
 judged AS (
     SELECT p.*, CASE WHEN d.is_deleted THEN 'deleted' WHEN d.is_missing THEN 'missing' END AS was,
         s.surface IS NOT NULL AND g.id IS NULL AND ($floor IS NULL OR p.updated_at >= $floor) AS is_missing,
         t.synced_for_updated_at AS synced_for, t.shown,
-        a.parent_key IS NOT NULL OR coalesce($full
+        u.is_due IS TRUE OR coalesce($full
             OR coalesce(t.read_for_updated_at, t.synced_for_updated_at) < p.updated_at OR NOT t.is_settled
             OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
-            OR (coalesce(t.synced_for_updated_at < p.updated_at, true) AND w.parent_key IS NULL)
+            OR (coalesce(t.synced_for_updated_at < p.updated_at, true) AND u.is_due IS NULL)
             OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,
         $events AND coalesce($full OR e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
         $closes AND p.kind = 'merge_request'
@@ -69,12 +66,11 @@ judged AS (
     LEFT JOIN events AS e ON e.parent_key = p.parent_key
     LEFT JOIN closes AS c ON c.parent_key = p.parent_key
     LEFT JOIN diffs AS f ON f.parent_key = p.parent_key
-    LEFT JOIN waiting AS w ON w.parent_key = p.parent_key
-    LEFT JOIN asked AS a ON a.parent_key = p.parent_key
+    LEFT JOIN unread_notes AS u ON u.parent_key = p.parent_key
     LEFT JOIN swept AS s ON s.surface = p.surface AND s.scope = p.scope
     LEFT JOIN sighted AS g ON g.surface = p.surface AND g.scope = p.scope AND g.id = p.id
     WHERE d.parent_key IS NULL OR NOT d.is_deleted OR d.noticed_in_run >= (SELECT since FROM this_run)
-          OR a.parent_key IS NOT NULL
+          OR u.is_due
 )
 SELECT * FROM judged
 WHERE was IS NOT NULL OR is_missing OR threads_due OR events_due OR closes_due OR diffs_due ORDER BY updated_at DESC

@@ -59,7 +59,7 @@ def look(home: DataDir, query: str, values: Mapping[str, object]) -> list[Row]:
 def _told(reading: Reading) -> dict[str, pa.Table]:
     text, number, flag = pa.string(), pa.int64(), pa.bool_()
     sighted = [(surface, scope, id_) for (surface, scope), ids in reading.sightings.items() for id_ in ids]
-    over = reading.healed - reading.quarantined.keys()  # read by this run, or gone: nothing hangs on it any more
+    over = reading.over  # nothing hangs on it any more
     left = [each for key, each in reading.unread.items() if key not in over]
     unread = [(u.surface, u.scope, u.parent_key, _number(u.key), u.is_let_be, u.is_due) for u in left]
     kept = {"surface": text, "scope": text, "parent_key": text, "id": number, "is_let_be": flag, "is_due": flag}

@@ -103,7 +103,7 @@ def _missing(reader: SourceReader) -> list[Unread]:
 
 def _healed(reading: Reading, *, is_full: bool) -> set[str]:
     """Of what was kept raw: what could be read now; and after reading all again, what is no longer there."""
-    healed = reading.healed - reading.quarantined.keys()
+    healed = reading.over
     failed = {problem.scope for problem in reading.problems}
     for key, each in reading.unread.items() if is_full else ():
         was_read = (each.surface, each.scope) in reading.tallies and each.scope not in failed
