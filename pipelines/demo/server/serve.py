@@ -8,12 +8,14 @@ curl 'http://127.0.0.1:8123/_world/log'                         what was asked s
 """
 
 import argparse
+import asyncio
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pendulum
@@ -43,20 +45,34 @@ AMOUNTS = {
 def serving(app: App) -> Iterator[str]:
     """Its base URL on 127.0.0.1, on a port that was free."""
     listener = _listener(0)
-    server = _server(app)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    told: Future[Callable[[], object]] = Future()
+    thread = threading.Thread(target=asyncio.run, args=(_served(app, listener, told),), daemon=True)
     thread.start()
-    deadline = time.monotonic() + START_SECONDS
-    while not server.started:
-        if not thread.is_alive() or time.monotonic() > deadline:
-            raise RuntimeError("the demo server did not start")
-        time.sleep(0.005)
+    end = told.result(START_SECONDS)
     try:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        end()
         thread.join()
         listener.close()
+
+
+async def _served(app: App, listener: socket.socket, told: "Future[Callable[[], object]]") -> None:
+    """Until what it tells first is called, and then at once: uvicorn's own loop looks ten times a second."""
+    server, over = _server(app), asyncio.Event()
+    try:
+        server.config.load()
+        server.lifespan = server.config.lifespan_class(server.config)
+        await server.startup(sockets=[listener])
+    except BaseException as error:
+        told.set_exception(error)
+        raise
+    told.set_result(partial(asyncio.get_running_loop().call_soon_threadsafe, over.set))
+    await over.wait()
+    for each in server.servers:
+        each.close()
+    for connection in list(server.server_state.connections):
+        connection.shutdown()
 
 
 class Bench(App):
@@ -144,6 +160,7 @@ def _server(app: App) -> Any:
 
     config = uvicorn.Config(
         app,
+        lifespan="off",
         log_level="critical",
         access_log=False,
         date_header=False,  # the world tells its own time

@@ -155,9 +155,7 @@ class App:
         self._clock = clock
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await _lifespan(receive, send)
-        elif scope["type"] == "http":
+        if scope["type"] == "http":
             self.in_flight += 1
             self.max_in_flight = max(self.max_in_flight, self.in_flight)
             try:
@@ -220,11 +218,3 @@ async def _break_off(send: Send) -> None:
     start = [(b"content-type", JSON_TYPE.encode()), (b"content-length", b"4096")]
     await send({"type": "http.response.start", "status": 200, "headers": start})
     await send({"type": "http.response.body", "body": b"[{", "more_body": True})
-
-
-async def _lifespan(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return
