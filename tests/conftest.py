@@ -1,7 +1,10 @@
 """Fixtures that more than one file asks for."""
 
 import gc
+import os
+import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +21,17 @@ __all__ = [
     "demo", "demo_home", "gitlab_read", "gitlab_story", "heard", "heard_in_memory", "own", "server", "small_gitlab_in_memory",
     "small_gitlab_read", "small_world_read", "speaker", "worlds",
 ]  # fmt: skip
+
+
+MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+
+
+def pytest_configure() -> None:
+    """Where there is room, files lie in memory, for programs too: a run waits some thirty times until the disk has what
+    it wrote. A kill leaves there what it leaves on a disk.
+    """
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = str(MEMORY)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,6 +1,5 @@
 """Homes on the shared destinations, and what is in two homes compared row by row."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,11 @@ from pipelines.sync.shards import Shard
 from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.ducklake.destination import DuckLake
 from pipelines.warehouse.postgres.destination import Postgres
+from tests.long import LONG
 from tests.servers import Cluster
 
 ENGINES = ("postgres", "ducklake")
-IN_CI = ENGINES if os.environ.get("EARSHOT_LONG") == "1" else ("postgres",)  # a lake takes twice the time
+IN_CI = ENGINES if LONG else ("postgres",)  # a lake takes twice the time
 COMPARED = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.diff_notes", "feedback.parents",
             "feedback.documents", "feedback.links", "ops.completeness", "ops.accounts")  # fmt: skip
 OWN_CLOCK = ("seen_at", "checked_at", "last_polled_at", "last_new_at")  # of the run, not of what was said

@@ -6,7 +6,6 @@ output and no file, is checked after every single run: tests/story.py.)
 
 import contextlib
 import gzip
-import os
 import re
 import shutil
 import socket
@@ -17,7 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 import pytest
@@ -28,13 +27,12 @@ from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.serve import serving
 from pipelines.demo.server.web import App, Bent, Dropped, Request, Response, html_page
 from tests.in_memory import InMemory, opened, snapshot
+from tests.long import few
 from tests.story import NOW, REPO, TOKEN, Ended, Project, judge, served
 
 DOCS = "lantern/docs"
 COMMENTS = "/issues/comments"
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 BOUND = 2**20  # bytes of an answer, here
-T = TypeVar("T")
 Fault = Callable[[Request], Response | Bent | None]
 
 
@@ -137,11 +135,6 @@ def taken_over(project: Project, base: Project) -> None:
     assert base.memory is not None
     shutil.copytree(base.data, project.data)
     project.memory = snapshot(base.memory)
-
-
-def few(cases: Iterable[T], *chosen: T) -> list[T]:
-    """All cases with EARSHOT_LONG=1, else one of each kind."""
-    return list(cases) if LONG else list(chosen)
 
 
 def faulty(project: Project, path: str, outcome: Any, times: int = 10**9) -> list[Request]:
@@ -818,19 +811,21 @@ CORRUPTIONS: dict[str, Callable[[Any], object]] = {
 
 
 SURFACES = ("issues", "pull_requests", "issue_comments", "review_comments", "repositories")
-CORRUPTED = [(s, c) for n, c in enumerate(CORRUPTIONS) for m, s in enumerate(SURFACES) if LONG or (n + m) % 5 == 0]
+HALVES = [list(CORRUPTIONS)[:5], list(CORRUPTIONS)[5:]]
 
 
-@pytest.mark.parametrize(("surface", "corruption"), CORRUPTED)
-def test_corrupted_cursor(project: Project, world: GitHubWorld, surface: str, corruption: str) -> None:
+@pytest.mark.parametrize("shift", few(range(len(SURFACES)), 0))
+@pytest.mark.parametrize("some", HALVES, ids=["misshapen", "untrue"])
+def test_corrupted_cursors(project: Project, world: GitHubWorld, some: list[str], shift: int) -> None:
     """A cursor that cannot be believed is logged as cursor_invalid and set back, and a sweep is due, once; nothing is lost
-    and nothing doubled."""
-    corrupt(project, surface, CORRUPTIONS[corruption])
+    and nothing doubled. Each surface's in another way."""
+    for n, corruption in enumerate(some):
+        corrupt(project, SURFACES[(n + shift) % len(SURFACES)], CORRUPTIONS[corruption])
     ended = project.quick()
     assert ended.code == 0, ended.said
     told_plainly(ended)
-    if surface != "repositories":
-        assert "cursor_invalid" in ended.err
+    for surface in SURFACES[:-1]:
+        assert re.search(rf"{surface}.*cursor_invalid|cursor_invalid.*{surface}", ended.err), ended.err
     judge(project.published, world)
     project.quick()
     quiet = project.quick()

@@ -9,6 +9,7 @@ import pytest
 from pipelines.demo.bluesky.api.app import BlueskyApp
 from pipelines.demo.bluesky.state import Account
 from pipelines.demo.bluesky.world import BlueskyWorld
+from tests.long import LONG
 from tests.memory import Memory
 from tests.test_bluesky_feed import missed, poll, settings
 
@@ -162,7 +163,7 @@ def test_a_backlog_shrinks_with_every_run_also_while_the_head_grows_by_more_than
     assert missed(world, memory, 0) == []
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(12 if LONG else 4))
 def test_whatever_is_dated_back_within_the_overlap_is_found_without_a_sweep(seed: int) -> None:
     """Random posts, fresh and dated back, deletions, reposts, caps of a page or two, page sizes, outages of a day: once it is
     quiet, three polls later all of it is held, and then an unchanged poll lands nothing."""

@@ -15,6 +15,7 @@ from sources.bluesky.feed import goal_reached, wider
 from sources.bluesky.rows import normal, said_at
 from sources.bluesky.source import Bluesky, BlueskyConfig
 from tests.demo_client import get
+from tests.long import LONG
 from tests.memory import Killed, Memory, read
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -72,8 +73,9 @@ def stir(world: BlueskyWorld, people: list[Account], random: Random) -> None:
     world.advance(seconds=random.choice([60, 600, 900, 900, 26 * 3600]))
 
 
-@pytest.mark.parametrize("size", [10, 50, 100])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("size", "seed"), [(size, seed) for seed in range(9) for size in (10, 50, 100)][:: 1 if LONG else 7]
+)
 def test_nothing_missed_nothing_doubled(size: int, seed: int) -> None:
     """Back-dated, future-dated, same-millisecond posts, reposts, edits, deletions, bursts over several pages, outages of
     a day and capped walks, over many polls: in the end every item of every feed is held."""

@@ -15,13 +15,12 @@ import pytest
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.warehouse.for_dlt.destination import locked
+from tests.long import LONG
 from tests.synced import Desk, desk, gitlab_desk
 from tests.test_strangers import stir_github, stir_gitlab
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 DLT = "from dlt._workspace.cli._dlt import _main; _main()"  # what the command `dlt` runs
-
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 
 def github_at(data: Path) -> Desk:

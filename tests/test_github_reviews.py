@@ -1,6 +1,5 @@
 """Reviews of a pull request that has many: what is new of them is read, not all of them, and nothing is missed."""
 
-import os
 from pathlib import Path
 
 import pendulum
@@ -15,12 +14,12 @@ from pipelines.demo.server.web import Request, Switches
 from sources.core.paging import walk
 from sources.github.surfaces import reviews
 from tests.in_memory import in_memory
+from tests.long import LONG
 from tests.memory import Memory, exists, held, judge, read
 from tests.memory import settings as github
 from tests.synced import GitHubDesk, desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 
 @pytest.fixture

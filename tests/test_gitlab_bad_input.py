@@ -2,12 +2,11 @@
 rest lands, and the next run reaches the world's truth.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import httpx
 import orjson
@@ -24,13 +23,12 @@ from pipelines.state.quarantine import Quarantine
 from pipelines.sync.output.report import Report
 from sources.core.targets import Target
 from tests.in_memory import in_memory
+from tests.long import few
 from tests.synced import GitLabDesk, gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 SETTLED = 300
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 PLACE = "lantern/console"
-T = TypeVar("T")
 
 
 def past() -> tuple[GitLabWorld, Project]:
@@ -145,11 +143,6 @@ def each_of(crowd: GitLabDesk, cases: Iterable[str]) -> dict[int, str]:
 def number_in(path: str) -> int:
     found = re.search(r"/merge_requests/(\d+)", path)
     return int(found[1]) if found else 0
-
-
-def few(cases: Iterable[T], *chosen: T) -> list[T]:
-    """All cases with EARSHOT_LONG=1, else one of each kind."""
-    return list(cases) if LONG else list(chosen)
 
 
 def faulty(desk: GitLabDesk, path: str, outcome: Any, page: str = "1") -> list[Request]:

@@ -2,7 +2,6 @@
 once the world is quiet and has settled a sweep ends equal to a full scan.
 """
 
-import os
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -18,10 +17,10 @@ from pipelines.demo.gitlab.state import Position, Spot
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.demo.server.web import Switches
 from tests.in_memory import in_memory
+from tests.long import LONG
 from tests.synced import gitlab_desk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 OPERATION = st.tuples(st.sampled_from(
     ["open_mr", "open_issue", "comment", "comment", "thread", "reply", "reply", "edit", "delete", "resolve", "unresolve",
      "label", "title", "push", "close", "tick", "tick", "long_tick"]

@@ -4,7 +4,6 @@ for again.
 Every kill is a real `kill -9` of a real process; `EARSHOT_LONG=1` tries every stage of the loads.
 """
 
-import os
 import shutil
 import signal
 import subprocess
@@ -25,12 +24,12 @@ from pipelines.demo.server.serve import serving
 from pipelines.demo.server.web import Call, Request
 from pipelines.state.ledger import Ledger
 from pipelines.warehouse.data_dir import DataDir
+from tests.long import LONG
 from tests.story import NOW, Ended, Project
 from tests.synced import GitLabDesk, gitlab_desk
 
 pytestmark = pytest.mark.ci
 
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 SETTLED = 300
 PLACE = "lantern/console"
 MERGE_REQUESTS = 12

@@ -2,7 +2,6 @@
 no larger for it.
 """
 
-import os
 import shutil
 from pathlib import Path
 
@@ -14,13 +13,14 @@ from sources.core.reading import Batch
 from sources.core.values import fingerprint
 from tests.landed import landed as land
 from tests.landed import opened
+from tests.long import LONG
 from tests.test_landing import FILLS, TABLES, home, talk
 
 __all__ = ["home"]
 
 pytestmark = pytest.mark.ci
 
-RUNS, SCOPES = 100 if os.environ.get("EARSHOT_LONG") == "1" else 30, 300
+RUNS, SCOPES = 100 if LONG else 30, 300
 Measured = dict[str, int]
 
 

@@ -3,7 +3,6 @@
 Every kill is a real `kill -9` of a real process. `EARSHOT_LONG=1` also kills at every single statement of the loads.
 """
 
-import os
 import shutil
 import signal
 import subprocess
@@ -17,11 +16,11 @@ import pytest
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.web import Request
 from tests.in_memory import opened
+from tests.long import LONG
 from tests.story import KILLED_RUN, REPO, Ended, Project, judge, news, served, small_world, told
 
 pytestmark = pytest.mark.ci
 
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 PIPELINE = "dlt.pipeline.pipeline:Pipeline"
 TABLE_COPIED = "dlt.destinations.impl.duckdb.duck:DuckDbCopyJob.run"

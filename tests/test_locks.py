@@ -21,11 +21,11 @@ import pytest
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.web import Request
+from tests.long import LONG
 from tests.story import NOW, REPO, Project, judge, news, served, small_world, told
 
 pytestmark = pytest.mark.ci
 
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 DATABASES = ("warehouse.duckdb", "published.duckdb")
 
 

@@ -67,7 +67,11 @@ def lose(reader: GitHubDesk, *names: str) -> None:
 # The warehouse
 
 
-@pytest.mark.parametrize("also", [(), ("dlt",), ("control.sqlite",), ("search.sqlite",)])
+CI = pytest.mark.ci
+ALSO = [(), pytest.param(("dlt", "search.sqlite"), marks=CI), pytest.param(("control.sqlite",), marks=CI)]
+
+
+@pytest.mark.parametrize("also", ALSO)
 def test_a_lost_warehouse_comes_back_from_what_was_published(reader: GitHubDesk, also: tuple[str, ...]) -> None:
     """Old versions and tombstones with it; the run asks for the news alone, and a sweep makes up for what was seen in
     between."""

@@ -167,7 +167,7 @@ def test_narrowing_computes_what_building_anew_computes(empty: duckdb.DuckDBPyCo
     assert len(narrowed["feedback.threads"]) == len(narrowed["feedback.parents"]) == 5
 
 
-@pytest.mark.parametrize("quiet", [("bluesky", "gitlab"), ("bluesky", "github"), ("github", "gitlab"), ("bluesky",)])
+@pytest.mark.parametrize("quiet", [("bluesky", "gitlab"), ("github",)])
 def test_what_is_made_of_some_sources_reads_nothing_of_the_others(
     demo_home: DataDir, tmp_path: Path, quiet: tuple[str, ...]
 ) -> None:

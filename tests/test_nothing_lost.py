@@ -13,11 +13,11 @@ from pipelines.demo.github.api.app import GitHubApp
 from pipelines.demo.github.repo import Repo
 from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.web import Switches
+from tests.long import LONG
 from tests.memory import Killed, Memory, judge, read
 from tests.memory import settings as github
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 WORDS = st.sampled_from(["why?", "because", "LGTM", "please rename", "no", "ok"])
 OPERATION = st.tuples(st.sampled_from(

@@ -1,6 +1,5 @@
 """Killed while it makes documents and their index: the next run finishes it, also if it finds nothing new."""
 
-import os
 import signal
 import sqlite3
 from typing import Any
@@ -11,12 +10,11 @@ import pytest
 from pipelines.search.documents import document
 from pipelines.search.query import search
 from pipelines.warehouse.data_dir import DataDir
+from tests.long import LONG
 from tests.read_before import GitLabStory
 from tests.test_gitlab_kills import SETTLED
 
 pytestmark = pytest.mark.ci
-
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 
 
 def indexed(home: DataDir) -> list[Any]:

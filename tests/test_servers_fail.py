@@ -1,6 +1,5 @@
 """Servers that go away, fill up or refuse: what was not finished is not seen, and the next run makes up for it."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from pipelines.warehouse.ducklake.destination import DuckLake
 from pipelines.warehouse.postgres.destination import Postgres
 from sources.core.config import ConfigError
 from tests.elsewhere import ENGINES, IN_CI, begun, differences, place, same_place
+from tests.long import LONG
 from tests.servers import PASSWORD, Cluster, cluster
 from tests.story import news, small_world
 from tests.synced import GitHubDesk, desk
@@ -27,7 +27,6 @@ pytestmark = pytest.mark.ci
 RUN = Path(__file__).parent.parent / "pipelines" / "run.py"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents")
 MEGABYTE = 2**20
-LONG = os.environ.get("EARSHOT_LONG") == "1"
 SHORT = [("postgres", "as it loads"), ("postgres", "before the commit")]  # EARSHOT_LONG=1: a lake, and at every moment
 
 

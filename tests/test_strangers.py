@@ -32,11 +32,11 @@ from sources.bluesky import bluesky
 from sources.github import github
 from sources.gitlab import gitlab
 from tests import memory
+from tests.long import LONG
 from tests.synced import GitLabDesk
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
 MAYA, ODILE = "maya.example", "odile.example"
-LONG = os.environ.get("EARSHOT_LONG") == "1"  # each resource is dropped, each moment is one to be killed in
 
 
 @dataclass

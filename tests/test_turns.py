@@ -136,26 +136,26 @@ def post(connection: Connection, thread: str, key: str, author: str, hours: int)
     connection.execute(f"INSERT INTO bluesky.posts ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
 
+TALKS = [
+    (("maya.example",), None),
+    (("ruth",), None),
+    (("ruth", "odile"), None),
+    (("maya.example", "odile"), "team"),
+    (("ruth", "maya.example"), "ruth"),
+    (("ruth", "maya.example", "odile"), "team"),
+    (("maya.example", "odile", "maya.example"), None),
+]
+
+
 @pytest.mark.parametrize("team", [TEAM, ["did:plc:team"]], ids=["by handle", "by DID"])
-@pytest.mark.parametrize(
-    ("speakers", "turn"),
-    [
-        (("maya.example",), None),
-        (("ruth",), None),
-        (("ruth", "odile"), None),
-        (("maya.example", "odile"), "team"),
-        (("ruth", "maya.example"), "ruth"),
-        (("ruth", "maya.example", "odile"), "team"),
-        (("maya.example", "odile", "maya.example"), None),
-    ],
-)
-def test_of_posts_it_is_the_teams_where_it_is_spoken_to(
-    empty: Connection, team: list[str], speakers: tuple[str, ...], turn: str | None
-) -> None:
+def test_of_posts_it_is_the_teams_where_it_is_spoken_to(empty: Connection, team: list[str]) -> None:
     """A lone post asks nobody, strangers among themselves do not; an answer to the team does."""
-    thread = f"at://did:plc:{'team' if speakers[0] == 'maya.example' else speakers[0]}/app.bsky.feed.post/p0"
-    for hours, author in enumerate(speakers):
-        post(empty, thread, f"p{hours}", author, hours)
+    told = {}
+    for talk, (speakers, turn) in enumerate(TALKS):
+        thread = f"at://did:plc:{'team' if speakers[0] == 'maya.example' else speakers[0]}/app.bsky.feed.post/p{talk}0"
+        told[f"bluesky:{thread}"] = turn
+        for hours, author in enumerate(speakers):
+            post(empty, thread, f"p{talk}{hours}", author, hours)
     prepare(empty, [], team=team)
     build.build(empty, TABLES, anew=True)
-    assert empty.execute("SELECT waiting_on FROM feedback.threads").fetchall() == [(turn,)]
+    assert dict(empty.execute("SELECT parent_key, waiting_on FROM feedback.threads").fetchall()) == told
