@@ -22,7 +22,7 @@ from sources.core.reply import Address, Look, PostedComment
 from sources.core.source import read_all
 from sources.core.targets import Target
 from sources.core.values import json_text
-from sources.github.recheck import retries
+from sources.github.recheck.again import retries
 from sources.github.source import Github, GithubConfig
 from sources.github.surfaces.review_threads import Due, read_threads
 from tests.memory import Memory

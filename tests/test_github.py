@@ -346,6 +346,7 @@ def test_completeness_names_a_thread_whose_count_never_agrees(small: Desk, repo:
     """GitHub counts what it hides; the thread is read whole once per disagreement, and said to be all that is listed."""
     small.app.switches.hide = lambda row: getattr(row, "body", "") == "shadow"
     repo.comment(1, "odile", "shadow")
+    world.advance(seconds=10)
     small.run()
     assert small.sql(
         "SELECT remote_count, held_count, is_complete, is_all_that_is_listed FROM ops.completeness WHERE parent_number = 1"

@@ -197,6 +197,7 @@ def test_the_sweep_looks_at_pull_requests_that_are_followed_by_themselves(
 def test_the_same_disagreement_at_a_later_time_is_another(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """Said after its issue's count was read, and deleted since: the numbers are those of the first look."""
     late = repo.comment(1, "odile", "Before the count.")
+    world.advance(seconds=10)
     asked: list[str] = []
 
     def before(request: Request) -> None:
@@ -219,6 +220,51 @@ def test_the_same_disagreement_at_a_later_time_is_another(read: Desk, repo: Repo
     read.run()
     assert read.sql(DELETED) == [("issue_comment", "Before the count.")]
     read.judge()
+
+
+def test_a_count_of_the_second_of_a_change_settles_nothing(read: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """Its comment was said within that second, after the count was read; later one is deleted, which moves no time. The
+    numbers and the time are those of the first look, but what they say is news."""
+    asked: list[str] = []
+
+    def before(request: Request) -> None:
+        asked.append(request.path)
+        if request.path.endswith("/issues/comments") and asked.count(request.path) == 2:
+            repo.comment(1, "odile", "Within the second.")
+
+    def slow(request: Request) -> Bent | None:
+        """The issues are read by then."""
+        return Bent(delay=0.3) if request.path.endswith("/issues/comments") and asked.count(request.path) == 1 else None
+
+    repo.label(1, "busy")
+    repo.comment(2, "odile", "Something to list.")
+    read.app.switches.before, read.app.switches.fault = before, slow
+    read.run()
+    read.app.switches.before = read.app.switches.fault = None
+    assert read.one("SELECT count(*) FROM feedback.comments WHERE body = 'Within the second.'") == 1
+    world.advance(seconds=60)
+    read.run(sweep=True)
+    repo.delete_comment(min(repo.comments.rows))
+    world.advance(seconds=60)
+    read.run(sweep=True)
+    assert read.sql(DELETED) == [("issue_comment", "It does not.")]
+    read.judge()
+
+
+def test_a_disagreement_that_ends_is_looked_at(read: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """GitHub counts what it hides: where it counted one more for good, and one is deleted, the numbers agree by chance."""
+    repo.comment(1, "odile", "Also here.")
+    repo.comment(1, "spam-bot", "Buy now.")
+    read.app.switches.hide = lambda row: getattr(row, "body", "") == "Buy now."
+    world.advance(seconds=60)
+    read.run()
+    assert read.sql("SELECT remote_count, listed_count FROM github.thread_checks") == [(3, 2)]
+    repo.delete_comment(min(repo.comments.rows))
+    world.advance(seconds=60)
+    read.run(sweep=True)
+    assert read.sql(DELETED) == [("issue_comment", "It does not.")]
+    read.run()
+    assert not any("/issues/1/comments" in call.path for call in read.app.log)
 
 
 def test_reading_all_again_puts_off_no_sweep(read: Desk) -> None:

@@ -22,8 +22,9 @@ from sources.core.surfaces import Fills
 from sources.core.targets import Fetched, Target
 from sources.core.values import Row, Table
 from sources.github.config import GithubConfig
-from sources.github.gone import rechecks
-from sources.github.recheck import AT_ONCE, SUSPECTS, retries
+from sources.github.recheck.again import retries
+from sources.github.recheck.gone import rechecks
+from sources.github.recheck.suspects import SUSPECTS
 from sources.github.reply import GithubAnswers
 from sources.github.repository import REPOSITORY, place_of
 from sources.github.surfaces.issue_comments import issue_comments
@@ -59,7 +60,7 @@ class Github:
     held: str = HELD
     types: Mapping[str, frozenset[str]] = field(default_factory=lambda: TYPES)
     surfaces: frozenset[str] = ALL  # those of them that are read
-    at_once: int = AT_ONCE
+    at_once: int = 10
     places: dict[str, Scope] = field(default_factory=dict)  # that were found, by scope
     _followed: dict[str, list[int]] = field(default_factory=dict)  # scope → pull requests that alone are read of it
 

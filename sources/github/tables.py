@@ -7,7 +7,7 @@ sets, replaced with it.
 from itertools import chain
 
 from sources.core.surfaces import Fills, Surface
-from sources.github.marks import DELETIONS, THREAD_CHECKS
+from sources.github.recheck.marks import DELETIONS, THREAD_CHECKS
 from sources.github.surfaces import issue_comments, issues, pull_requests, review_comments, review_threads
 from sources.github.surfaces.repositories import REPOSITORIES
 

@@ -9,7 +9,7 @@ from sources.core.reading import Batch
 from sources.core.scope import Scope
 from sources.core.targets import Dependent, Fetched, Held, Target, moment
 from sources.core.values import Json, Row
-from sources.github.recheck import comments, ids_of, listed, marks, reviews
+from sources.github.recheck.again import counted, ids_of, listed, marks, reviews, thread
 from sources.github.surfaces.issues import issue_rows
 from sources.github.surfaces.pull_request_rows import pull_request_row
 from sources.github.surfaces.review_comments import review_comment_rows
@@ -77,17 +77,8 @@ def _pull_row(repo: Scope, *, is_whole: bool) -> Callable[[Json, str, str, objec
 
 def _comments(repo: Scope, row: Row) -> Dependent:
     async def read(held: Held) -> AsyncIterator[Batch]:
-        suspect = {
-            "number": row["number"],
-            "id": row["id"],
-            "is_pull_request": row["is_pull_request"],
-            "remote_count": row["comment_count"],
-            "ids": held.get("comments"),
-            "marked": held.get("comments_marked"),
-            "updated_at": row["updated_at"],
-        }
-        async for batch in comments(repo, suspect):
-            yield batch
+        ours = {"number": row["number"], "ids": held.get("comments"), "marked": held.get("comments_marked")}
+        yield await thread(repo, {**ours, **counted(row)})
 
     return read
 

@@ -15,8 +15,7 @@ from sources.core.reading import Batch, Walk
 from sources.core.scope import Scope, noticed
 from sources.core.targets import Target
 from sources.core.values import Row, integer
-from sources.github.marks import deletion_row
-from sources.github.recheck import (
+from sources.github.recheck.again import (
     ABSENT,
     LISTS,
     comments,
@@ -27,6 +26,7 @@ from sources.github.recheck import (
     reviews,
     threads,
 )
+from sources.github.recheck.marks import deletion_row
 from sources.github.surfaces.issues import issue_rows
 from sources.github.surfaces.parts import parent_key
 from sources.github.targets import HELD, fetch
