@@ -35,6 +35,11 @@ def pytest_configure() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """A sixth of their time tests wait for others: one worker more than there are processors."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whatever wants a server runs in CI, wherever it stands."""

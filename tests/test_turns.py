@@ -136,7 +136,7 @@ def post(connection: Connection, thread: str, key: str, author: str, hours: int)
     connection.execute(f"INSERT INTO bluesky.posts ({', '.join(row)}) VALUES ({marks})", list(row.values()))
 
 
-TALKS = [
+THREADS_OF_POSTS = [
     (("maya.example",), None),
     (("ruth",), None),
     (("ruth", "odile"), None),
@@ -151,7 +151,7 @@ TALKS = [
 def test_of_posts_it_is_the_teams_where_it_is_spoken_to(empty: Connection, team: list[str]) -> None:
     """A lone post asks nobody, strangers among themselves do not; an answer to the team does."""
     told = {}
-    for talk, (speakers, turn) in enumerate(TALKS):
+    for talk, (speakers, turn) in enumerate(THREADS_OF_POSTS):
         thread = f"at://did:plc:{'team' if speakers[0] == 'maya.example' else speakers[0]}/app.bsky.feed.post/p{talk}0"
         told[f"bluesky:{thread}"] = turn
         for hours, author in enumerate(speakers):
