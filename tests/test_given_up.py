@@ -58,6 +58,7 @@ def test_failures_among_successes_give_nothing_up() -> None:
     assert asked == len(range(0, 400, 3))
 
 
+@pytest.mark.ci
 def test_another_endpoint_is_asked(gitlab: GitLabDesk, project: Project) -> None:  # noqa: F811
     """Forty merge requests whose discussions answer 500: asked a few times, told once; everything else of them lands,
     and the next run that can reads all.
@@ -76,6 +77,7 @@ def test_another_endpoint_is_asked(gitlab: GitLabDesk, project: Project) -> None
     gitlab.judge()
 
 
+@pytest.mark.ci
 def test_those_behind_what_stays_broken_do_not_starve(gitlab: GitLabDesk, project: Project) -> None:  # noqa: F811
     """The newest thirty stay broken; the others are read within a few runs, whatever their place."""
     for number in range(40):

@@ -32,6 +32,7 @@ def test_many_large_notes_do_not_make_a_merge_request_unreadable(gitlab: GitLabD
     gitlab.judge()
 
 
+@pytest.mark.ci
 def test_large_descriptions_do_not_make_a_list_unreadable(gitlab: GitLabDesk, project: Project) -> None:  # noqa: F811
     """The list of merge requests brings their descriptions too."""
     for number in range(40):

@@ -86,11 +86,9 @@ def threads(oldest: bool, **asked: Any) -> Answer:
     order = f"last_at {'' if oldest else 'DESC'}, thread_id"
     with published() as warehouse:
         where = _on(warehouse, threads_where(asked), asked)
-        relation = (
-            "FROM (SELECT t.*, p.title, p.state FROM feedback.threads AS t"
-            f" LEFT JOIN feedback.parents AS p ON p.parent_key = t.parent_key) WHERE {where.sql}"
-        )
-        found = _page(warehouse, relation, where, order, asked)
+        rows, total = _page(warehouse, f"FROM feedback.threads WHERE {where.sql}", where, order, asked)
+        keys = [row["parent_key"] for row in rows]  # joined before, all of them would be: a fifth of a second
+        found = [{**row, **told} for row, told in zip(rows, _titles(warehouse, keys), strict=True)], total
         return _answer("Threads", lines.threads, *found, warehouse, asked, "thread_id")
 
 
@@ -162,6 +160,13 @@ def _parents(noun: str, asked: dict[str, Any]) -> Answer:
     with published() as warehouse:
         found = _page(warehouse, relation, where, "updated_at DESC, parent_key", asked)
         return _answer(many, lines.parents, *found, warehouse, asked)
+
+
+def _titles(warehouse: Published, keys: list[str]) -> list[Row]:
+    some = "SELECT parent_key, title, state FROM feedback.parents WHERE parent_key IN (SELECT unnest(?))"
+    told = warehouse.rows(some, [keys])
+    by_key = {row.pop("parent_key"): row for row in told}
+    return [by_key.get(key, {"title": None, "state": None}) for key in keys]
 
 
 def _on(warehouse: Published, where: Where, asked: dict[str, Any]) -> Where:

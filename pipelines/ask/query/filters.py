@@ -88,7 +88,7 @@ def parents_where(kind: str, asked: dict[str, Any]) -> Where:
 def threads_where(asked: dict[str, Any]) -> Where:
     where = _turn(places(Where.all(), asked), asked)
     where.given(login(asked.get("author")), "lower(opener) = ?")
-    where.given(_state(asked.get("state")), "state = ?")
+    where.given(_state(asked.get("state")), "parent_key IN (SELECT parent_key FROM feedback.parents WHERE state = ?)")
     return where.given(asked.get("since"), "last_at >= ?")
 
 
