@@ -25,10 +25,13 @@ TYPES = {
 
 def ensure(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """Tables of sources that never landed anything stand there empty; dlt fills them when it comes to that."""
-    for name, table in tables.items():
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
+    held = _held(connection)
+    missing = {name: table for name, table in tables.items() if name not in held}
+    for schema in sorted({name.partition(".")[0] for name in missing}):
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    for name, table in missing.items():
         connection.execute(landed_table(name, table))
-    widen(connection, tables)
+    _widen(connection, tables, held)
 
 
 def landed_table(name: str, table: Table) -> str:
@@ -40,10 +43,18 @@ def widen(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) ->
     """What tables have gained since they were made. dlt adds a column to a nested table only if the first package
     after the change has rows of it, and never again; a source that is not read lands nothing, though models ask for it.
     """
-    held: dict[str, set[str]] = {}
-    for name, column in connection.execute(HELD_COLUMNS).fetchall():
-        held.setdefault(name, set()).add(column)
+    _widen(connection, tables, _held(connection))
+
+
+def _widen(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], held: Mapping[str, set[str]]) -> None:
     for name, table in tables.items():
         for column, kind in table.columns.items():
             if name in held and column not in held[name]:
                 connection.execute(f"ALTER TABLE {name} ADD COLUMN {column} {TYPES[str(kind)]}")
+
+
+def _held(connection: duckdb.DuckDBPyConnection) -> dict[str, set[str]]:
+    held: dict[str, set[str]] = {}
+    for name, column in connection.execute(HELD_COLUMNS).fetchall():
+        held.setdefault(name, set()).add(column)
+    return held

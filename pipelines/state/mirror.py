@@ -131,9 +131,11 @@ def prepare(
     connection.execute("CREATE SCHEMA IF NOT EXISTS ops")
     held = dict(connection.execute(HELD).fetchall())
     for table, columns in TABLES.items():
-        if held.get(table, columns.count(",") + 1) != columns.count(",") + 1:  # one has been added since: mirrored anew
+        if table in held and held[table] != columns.count(",") + 1:  # one has been added since: mirrored anew
             connection.execute(f"DROP TABLE ops.{table}")
-        connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
+            del held[table]
+        if table not in held:
+            connection.execute(f"CREATE TABLE IF NOT EXISTS ops.{table} ({columns})")
     for table, logins in (("authors", authors), ("team", team)):
         connection.execute(f"DELETE FROM ops.{table}")
         _insert(connection, table, [(login.removeprefix("@").lower(),) for login in logins])
