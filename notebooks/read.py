@@ -53,7 +53,7 @@ def _(bounds, charts, chosen, mo):
 
 
 @app.cell
-def _(bounds, charts, kind, mo, more, needle, order, scope, source, state, turn):
+def _(bounds, charts, kind, mo, more, needle, order, reading, scope, source, state, turn):
     mo.stop(isinstance(bounds, charts.Nothing))
     hits, otherwise = [], "Nothing matches these filters."
     if _words := needle.value.strip():
@@ -91,16 +91,17 @@ def _(bounds, charts, kind, mo, more, needle, order, scope, source, state, turn)
     _filters = {"source": source.value, "scope": scope.value, "kind": kind.value, "turn": turn.value}
     _found = {"is_search": bool(_words), "found": [hit.document_key for hit in hits] or [""]}
     _order = {"longest": order.value == "waits longest", "most": _most + 1}
-    rows = charts.ask(LIST, state=state.value, **_filters, **_found, **_order)
+    with charts.asking() as _held:
+        rows, known = _held.rows(LIST, {"state": state.value, **_filters, **_found, **_order}), reading.names(_held)
     has_more, rows = len(rows) > _most, rows[:_most]
-    return has_more, hits, otherwise, rows
+    return has_more, hits, known, otherwise, rows
 
 
 @app.cell
-def _(charts, filters, go, has_more, hits, mo, more, otherwise, reading, rows):
+def _(filters, go, has_more, hits, known, mo, more, otherwise, reading, rows):
     _found = {hit.document_key: hit for hit in hits}
     _rows = [{**row, "hit": _found.get(row["parent_key"])} for row in rows]
-    buttons = reading.openers(_rows, charts.known_places(), go)
+    buttons = reading.openers(_rows, known, go)
     _none = mo.Html(f'<p style="opacity: .68">{otherwise}</p>')
     left = mo.vstack([filters, reading.listed(buttons) if rows else _none, *([more] if has_more else [])])
     return buttons, left

@@ -8,7 +8,7 @@ from pipelines.charts.discussions import discussions, find, hits_of
 from pipelines.charts.drawn import over_time, ranked, run_by_run, spread
 from pipelines.charts.live import Chosen, begin, beside, clock, numbers
 from pipelines.charts.page import nothing, table, title
-from pipelines.charts.questions import Nothing, ask, asking, bounds, control, held, known_places, ledger
+from pipelines.charts.questions import Nothing, ask, asking, bounds, control, held, ledger
 from pipelines.charts.spans import PERIODS, length, length_of, period
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "held",
     "hits_of",
     "judge",
-    "known_places",
     "ledger",
     "length",
     "length_of",

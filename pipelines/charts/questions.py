@@ -66,9 +66,10 @@ def ask(query: str, **values: Any) -> list[Row]:
 def bounds(*needed: str) -> Bounds | Nothing:
     """What there is to look at; where a notebook begins, and names the tables that it needs."""
     try:
-        found = ask(BOUNDS)[0]
-        for table in needed:
-            ask(f"FROM {table} LIMIT 0")
+        with asking() as warehouse:
+            found = warehouse.row(BOUNDS)
+            for table in needed:
+                warehouse.rows(f"FROM {table} LIMIT 0")
     except Refusal as refusal:
         return Nothing(refusal.message, refusal.hint)
     if found["first_at"] is None:
