@@ -66,11 +66,13 @@ async def sync(home: DataDir, sources: Sequence[Connected], options: Options, wa
             run_id = watch.run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(Shared(home, ledger, run_id, options, worker, watch))
+            after.callback(run.shared.let_go)
             if home.destination.is_shared:
                 after.callback(lambda: leave_word(home, ledger.connection, pendulum.now("UTC").to_iso8601_string()))
             try:
                 async with ledger.beating(run_id):
                     report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
+                    run.shared.let_go()
                     making = run.making(report)
                     if not run.is_torn:
                         await making.make()
@@ -147,7 +149,7 @@ class Run:
             "turn": ledger.source_state(name).turn + 1,
             "run": self.shared.run_id,
             "since_run": ledger.third_last(self.shared.run_id, name),
-            "look": partial(self.shared.work, look, self.shared.home),
+            "look": partial(self.shared.ask, look),
             "is_new": left.is_new,
             "unread": Quarantine(ledger, name).unread(),
             "open_failures": frozenset((row["scope"], row["surface"]) for row in ledger.open_failures(name)),

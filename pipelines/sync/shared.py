@@ -3,13 +3,18 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pipelines.state.ledger import Ledger
 from pipelines.sync.after_load import Options
 from pipelines.sync.output.report import Watch
 from pipelines.warehouse.data_dir import DataDir
+from sources.core.values import Row
+
+if TYPE_CHECKING:
+    import duckdb
 
 __all__ = ["Shared"]
 
@@ -22,12 +27,45 @@ class Shared:
     options: Options
     worker: ThreadPoolExecutor
     watch: Watch
+    _asked: "duckdb.DuckDBPyConnection | None" = None  # until the next job
+    _open: ExitStack = field(default_factory=ExitStack)
 
     async def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """A job in the one thread that may touch DuckDB. Cancelled, it is waited for: it may be writing."""
+        return await self._in_turn(self._alone, job, *args)
+
+    async def ask(self, question: Callable[..., list[Row]], *args: Any) -> list[Row]:
+        """What has landed says; nothing, where there is none. What was opened for it is kept for the next question, up
+        to the next job, which may write: opening takes 20 ms, and every thread that is read asks what is held of it.
+        """
+        found: list[Row] = await self._in_turn(self._answer, question, *args)
+        return found
+
+    def let_go(self) -> None:
+        """What questions have opened; whoever lets go of the lock must, or another run finds the file in use."""
+        self._asked = None
+        self._open.close()
+
+    async def _in_turn(self, job: Callable[..., Any], *args: Any) -> Any:
         running = asyncio.get_running_loop().run_in_executor(self.worker, job, *args)
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
             await asyncio.wait([running])
+            raise
+
+    def _alone(self, job: Callable[..., Any], *args: Any) -> Any:
+        self.let_go()
+        return job(*args)
+
+    def _answer(self, question: Callable[..., list[Row]], *args: Any) -> list[Row]:
+        destination = self.home.destination
+        if self._asked is None:
+            if not destination.is_there(self.home):
+                return []
+            self._asked = self._open.enter_context(destination.looking(self.home))
+        try:
+            return question(self._asked, *args)
+        except BaseException:  # perhaps it is the connection's fault: the next question has a new one
+            self.let_go()
             raise

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from pipelines.warehouse.data_dir import DataDir, as_dicts
+from pipelines.warehouse.data_dir import as_dicts
 from sources.core.reading import Reading
 from sources.core.source import Source
 from sources.core.values import Row, fingerprint
@@ -29,7 +29,7 @@ def scopes_read(reading: Reading) -> list[str]:
     return sorted({scope for _, scope in reading.tallies})
 
 
-def suspects(home: DataDir, source: Source, reading: Reading) -> list[Row]:
+def suspects(landed: duckdb.DuckDBPyConnection, source: Source, reading: Reading) -> list[Row]:
     """In their order; while something fails, each run begins at another: what stays broken, and is not asked for any
     more after some in a row, shall not keep all behind it from being read.
     """
@@ -37,23 +37,19 @@ def suspects(home: DataDir, source: Source, reading: Reading) -> list[Row]:
     if values is None:
         return []
     ours = f"SELECT * FROM ({source.suspects}) AS suspects WHERE scope IN (SELECT scope FROM read)"
-    with home.destination.looking(home) as connection:
-        for name, rows in _told(reading).items():
-            connection.register(name, rows)
-        found = list(as_dicts(connection.execute(ours, values)))
+    for name, rows in _told(reading).items():
+        landed.register(name, rows)
+    found = list(as_dicts(landed.execute(ours, values)))
     first = int(reading.turn * 0.618 % 1 * len(found)) if reading.open_failures else 0
     return [*found[first:], *found[:first]]
 
 
-def look(home: DataDir, query: str, values: Mapping[str, object]) -> list[Row]:
+def look(landed: duckdb.DuckDBPyConnection, query: str, values: Mapping[str, object]) -> list[Row]:
     """What the warehouse holds; nothing, where it has no such table yet."""
-    if not home.destination.is_there(home):
+    try:
+        return list(as_dicts(landed.execute(query, dict(values))))
+    except duckdb.CatalogException:
         return []
-    with home.destination.looking(home) as connection:
-        try:
-            return list(as_dicts(connection.execute(query, dict(values))))
-        except duckdb.CatalogException:
-            return []
 
 
 def _told(reading: Reading) -> dict[str, pa.Table]:

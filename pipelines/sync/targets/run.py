@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -115,14 +115,15 @@ class _Stages:
                 {},
                 unread=Quarantine(self.ledger, source).unread(),
                 run=self.surgery.run_id,
-                look=partial(run.work, look, run.home),
+                look=partial(run.ask, look),
             )
             try:
                 with self._stage("preflight"):
                     fetched = await self._preflight(reading)
                 self._record(reading, [("preflight", target) for target in order.targets])
                 if not (self.surgery.failures or order.preflight_only):
-                    with self.over.shared.home.lock():
+                    with run.home.lock(), ExitStack() as after:
+                        after.callback(run.let_go)
                         making = await self._make(reading, fetched)
             finally:
                 self._tell(reading)
