@@ -141,6 +141,38 @@ def test_a_second_note_within_a_minute_is_not_lost(read: GitLabDesk, project: Pr
     assert {call.status for call in read.app.log} == {304}
 
 
+@pytest.mark.parametrize("is_hidden", [False, True], ids=["all is shown", "internal notes are hidden"])
+def test_a_count_of_the_minute_of_a_change_is_no_proof(
+    read: GitLabDesk, project: Project, world: GitLabWorld, is_hidden: bool
+) -> None:
+    """A note is said in that minute, after the list was read and before the threads are; later it is deleted, and the
+    list tells the count, and the time, that it told before. What is closed no sweep reads again.
+    """
+    mr = project.merge_requests[1]
+    if is_hidden:
+        project.comment(mr, "kofi", "Among us.", internal=True)
+    project.close(mr, "maya")
+    moved, said = mr.updated_at, []
+
+    def meanwhile(request: Request) -> None:
+        if request.path.endswith("/merge_requests/1/discussions") and not said:
+            world.advance(seconds=50)
+            said.append(project.comment(mr, "maya", "Within the minute."))
+            assert mr.updated_at == moved, "the world must throttle, or this test proves nothing"
+            world.advance(seconds=LATER)
+
+    read.app.switches.before = meanwhile
+    read.run()
+    read.app.switches.before = None
+    assert read.one("SELECT count(*) FROM feedback.comments WHERE body = 'Within the minute.'") == 1
+    project.delete_note(said[0])
+    world.advance(seconds=LATER)
+    for _ in range(3):
+        read.run(sweep=True)
+    assert read.sql("SELECT body FROM feedback.events WHERE is_deleted AND is_latest") == [("Within the minute.",)]
+    assert not any(call.path.endswith("/merge_requests/1/discussions") for call in read.app.log), "whatever else is hidden"
+
+
 def test_what_had_not_settled_is_read_again_also_by_a_new_control_plane(
     read: GitLabDesk, project: Project, world: GitLabWorld
 ) -> None:

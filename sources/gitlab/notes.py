@@ -62,6 +62,12 @@ class Discussions:
     versions: list[Row] = field(default_factory=list)
     bad: list[Bad] = field(default_factory=list)
 
+    @property
+    def user_notes(self) -> int:
+        """How many, as lists count them."""
+        read = sum(not note["is_system"] for row in self.rows for note in notes_of(row))
+        return read + sum(bad.raw.get("system") is not True for bad in self.bad)
+
 
 def read_discussions(found: Iterable[Json], parent: Parent, seen_at: DateTime) -> Discussions:
     """Every note that can be read, in its discussion, and one version row each; the others by themselves."""

@@ -4,7 +4,8 @@ The obvious watermark loses notes. A note moves its parent's `updated_at` at mos
 within a minute, the second shows nowhere. So what was read for an `updated_at` is *settled* only if the server's
 clock at the read stood later than that plus the settle time; until then it stays due and is read again. Deleting or
 resolving moves nothing, a push may not either: where the list's count of notes or its sha differ from what was read
-for, the thread is due too, and the sweep reads the threads of all that is open.
+for, the thread is due too, and the sweep reads the threads of all that is open. A count that was listed within that
+minute is told again by itself: a note that came between list and threads would be as silent when it goes.
 
 The watermark and the notes are one row with its children, replaced in one transaction: what has vanished upstream is
 gone with it, also when nothing is left. A failed page leaves row and notes as they were. A note that cannot be read
@@ -78,8 +79,17 @@ class Due:
     seen_at: DateTime | None = None  # when the row that is held was seen, by the service's clock
 
     @property
+    def surface(self) -> str:
+        return PATHS[self.parent.kind]
+
+    @property
     def path(self) -> str:
-        return f"{PATHS[self.parent.kind]}/{self.parent.number}"
+        return f"{self.surface}/{self.parent.number}"
+
+    @property
+    def is_listed_early(self) -> bool:
+        """What the list told of it may not be all that ever shows under its time."""
+        return self.seen_at is not None and not is_settled(self.seen_at, self.updated_at, self.settle_time)
 
     def root(self, read_at: DateTime) -> Row:
         """What a row says that vouches for its children."""
@@ -109,11 +119,17 @@ async def threads(due: Due) -> Batch:
     if _kept_raw(due, read.bad):
         is_behind = due.synced_for is not None and due.synced_for < due.updated_at
         root["synced_for_updated_at"] = due.synced_for if is_behind else None  # read before for this very time
-    root |= {"user_notes_count": due.user_notes_count, "head_sha": due.head_sha, "read_for_updated_at": due.updated_at}
+    told, count = dict[str, list[Row]](), due.user_notes_count
+    if root["is_settled"] and due.is_listed_early:
+        told = listed_rows(due.place, due.surface, [await due.place.one("threads", due.path)])
+        for row in told[due.surface]:
+            count = maybe(integer, row["user_notes_count"])
+        root["is_settled"] = count == read.user_notes  # else once more, for the count that is told now
+    root |= {"user_notes_count": count, "head_sha": due.head_sha, "read_for_updated_at": due.updated_at}
     shown = fingerprint({name: value for name, value in root.items() if name != "read_at"}, rows)
-    if shown == due.shown and not reading.full:
+    if shown == due.shown and not reading.full and not told:
         return Batch("threads", due.place.scope, {})
-    landed = {"note_versions": read.versions, "threads": [{**root, "shown": shown, "discussions": rows}]}
+    landed = {"note_versions": read.versions, "threads": [{**root, "shown": shown, "discussions": rows}], **told}
     return Batch("threads", due.place.scope, landed, payloads=_kept(found))
 
 
