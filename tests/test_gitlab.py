@@ -170,7 +170,9 @@ def test_a_count_of_the_minute_of_a_change_is_no_proof(
     for _ in range(3):
         read.run(sweep=True)
     assert read.sql("SELECT body FROM feedback.events WHERE is_deleted AND is_latest") == [("Within the minute.",)]
-    assert not any(call.path.endswith("/merge_requests/1/discussions") for call in read.app.log), "whatever else is hidden"
+    assert not any(call.path.endswith("/merge_requests/1/discussions") for call in read.app.log), (
+        "whatever else is hidden"
+    )
 
 
 def test_what_had_not_settled_is_read_again_also_by_a_new_control_plane(
