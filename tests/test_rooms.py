@@ -39,6 +39,12 @@ def test_a_room_is_small(room: str) -> None:
     assert len(held) <= MOST, sorted(path.name for path in held)
 
 
+def test_a_file_is_short() -> None:
+    """At most 300 lines, but for what is told in the demo."""
+    long = {name: len(path.read_text(encoding="utf-8").splitlines()) for name, path in FILES.items()}
+    assert not {name: lines for name, lines in long.items() if lines > 300 and not name.startswith("pipelines.demo")}
+
+
 def test_the_core_knows_neither_dlt_nor_a_service() -> None:
     for name, path in FILES.items():
         if name.startswith("sources.core"):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import duckdb
 
-from pipelines.models import glossary, python_models
+from pipelines.models import glossary, python_models, touching
 from pipelines.models.files import Model, is_shown, models_fingerprint, read_models
 from pipelines.models.landed_tables import ensure
 from pipelines.models.narrowing import Narrowing, narrowed
@@ -23,22 +23,6 @@ from sources.core.values import Table
 
 __all__ = ["CheckFailed", "Model", "build", "check", "models_fingerprint", "read_models", "regenerate"]
 
-# decisions, and what lies unread, change what is said of a parent: what was shown is remembered as scopes' names are
-WATCHED = "SELECT parent_key AS scope, state || ' ' || CAST(revision AS VARCHAR) AS shown FROM ops.lifecycle"
-SIGNED = "SELECT token AS scope, coalesce(author, '') AS shown FROM ops.answers"
-UNREAD = """
-SELECT parent_key AS scope, CAST(count(*) AS VARCHAR) || ' ' || CAST(count(let_be_at) AS VARCHAR) AS shown
-FROM ops.quarantine WHERE resolved_at IS NULL AND parent_key IS NOT NULL GROUP BY parent_key
-"""
-THEMSELVES = "SELECT scope FROM ({changed}) AS changed"
-DECIDED = {
-    "ops.lifecycle": (WATCHED, THEMSELVES),
-    "ops.quarantine": (UNREAD, THEMSELVES),
-    "ops.answers": (
-        SIGNED,
-        "SELECT parent_key FROM staging.marks WHERE token IN (SELECT scope FROM ({changed}) AS changed)",
-    ),
-}
 AT_ONCE = 12_000  # events whose documents are made in one go
 
 OURS = ("staging", "feedback", "ops")
@@ -63,14 +47,13 @@ def build(
     for schema in OURS:
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
     connection.execute("CREATE TABLE IF NOT EXISTS ops.dirty_documents (parent_key VARCHAR)")
-    connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_loads (load_id VARCHAR)")
-    connection.execute("CREATE TABLE IF NOT EXISTS ops.taken_scopes (name VARCHAR, scope VARCHAR, shown VARCHAR)")
+    touching.prepare(connection)
     connection.execute("CREATE TABLE IF NOT EXISTS ops.narrowed (name VARCHAR, made_of VARCHAR, sql VARCHAR)")
     connection.begin()
     try:
         tables = _tables(landed)
         ensure(connection, tables)
-        _untaken(connection, {name: table for name, table in tables.items() if "__" not in name}, anew=anew)
+        touching.mark(connection, tables, anew=anew)
         if touched:
             touched(connection)
         replaced, to = 0, _narrowing(connection, models, tables, by_row=not is_shared)
@@ -83,11 +66,7 @@ def build(
             _comment(connection, name, "TABLE", told)
         for name in filter(None, (model.made_once for model in models)):
             connection.execute(f"DROP TABLE IF EXISTS {name}")
-        connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
-        connection.execute("DELETE FROM ops.taken_scopes")
-        connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
-        for name, (now, _) in DECIDED.items():
-            connection.execute(f"INSERT INTO ops.taken_scopes SELECT {_quoted(name)}, scope, shown FROM ({now}) AS now")
+        touching.take(connection, tables)
         connection.commit()
     except BaseException:
         with contextlib.suppress(duckdb.Error):  # a full disk may have ended the transaction already
@@ -259,37 +238,6 @@ def _build_one(connection: duckdb.DuckDBPyConnection, model: Model, to: Narrowin
 def _tables(landed: Mapping[str, Iterable[Table]]) -> dict[str, Table]:
     families = {source: [root.family() for root in all_] for source, all_ in landed.items()}
     return {f"{source}.{name}": t for source, all_ in families.items() for family in all_ for name, t in family.items()}
-
-
-def _untaken(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
-    """TEMP tables `untaken` (loads) and `dirty` (parents that they touched)."""
-    loads = " UNION ".join(f"SELECT DISTINCT _dlt_load_id AS load_id FROM {name}" for name in tables)
-    taken = "SELECT load_id FROM ops.taken_loads"
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE untaken AS FROM ({loads}) WHERE load_id NOT IN ({taken})")
-    new = "_dlt_load_id IN (SELECT load_id FROM untaken)"
-    parts = ["SELECT NULL AS parent_key WHERE false"]
-    for name, table in tables.items():
-        if "parent_key" in table.columns:
-            parts.append(f"SELECT parent_key FROM {name} WHERE {new}")
-    if not anew:  # what a scope shows in everything said in it, e.g. its name
-        renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
-        parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
-        parts += [touched.format(changed=_changed(name, now)) for name, (now, touched) in DECIDED.items()]
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE dirty AS {' UNION '.join(parts)}")
-
-
-def _changed(name: str, now: str) -> str:
-    """What is decided otherwise than when it was last taken, or no more."""
-    taken = f"SELECT scope, shown FROM ops.taken_scopes WHERE name = {_quoted(name)}"
-    return f"(({now}) EXCEPT ({taken})) UNION (({taken}) EXCEPT ({now}))"
-
-
-def _scopes_shown(tables: Mapping[str, Table]) -> str:
-    return " UNION ALL ".join(
-        f"SELECT '{name}' AS name, scope, CAST(row({', '.join(table.shown)}) AS VARCHAR) AS shown FROM {name}"
-        for name, table in tables.items()
-        if table.shown
-    )
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, name: str, kind: str, told: glossary.Meaning) -> None:

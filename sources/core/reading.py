@@ -16,7 +16,7 @@ from sources.core import cursor as cursors
 from sources.core.cursor import BadCursor, Cursor
 from sources.core.http.client import Api, Failure, RequestCounts
 from sources.core.http.given_up import GivenUp
-from sources.core.unread import Quarantined, Unread, quarantine_key
+from sources.core.unread import Problem, Quarantined, Unread, not_understood, quarantine_key
 from sources.core.values import Json, Row, Unreadable, json_bytes
 
 __all__ = [
@@ -68,17 +68,6 @@ class Walk:
     surface: str
     scope: str
     batches: AsyncIterator[Batch]
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that was not read, for the ledger, the exit code and people."""
-
-    scope: str
-    surface: str
-    code: str
-    message: str
-    until: DateTime | None = None
 
 
 def is_of_one(surface: str) -> bool:
@@ -297,10 +286,6 @@ class Reading:
             self.healed.add(record.key)
         else:
             self.keep(record.again(cause))
-
-
-def not_understood(error: Unreadable) -> Failure:
-    return Failure("FETCH_ERROR", f"an answer could not be understood: {error}")
 
 
 def _age(row: Row) -> float | None:

@@ -1,10 +1,25 @@
-"""Records that could not be read: as a reading meets them, and as they lie in quarantine between the runs."""
+"""What could not be read: a list or a scope, and single records as a reading meets them and as they lie in quarantine
+between the runs."""
 
 from dataclasses import dataclass
 
-from sources.core.values import Json, fingerprint, json_record
+from pendulum import DateTime
 
-__all__ = ["Quarantined", "Unread", "quarantine_key"]
+from sources.core.http.client import Failure
+from sources.core.values import Json, Unreadable, fingerprint, json_record
+
+__all__ = ["Problem", "Quarantined", "Unread", "not_understood", "quarantine_key"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that was not read, for the ledger, the exit code and people."""
+
+    scope: str
+    surface: str
+    code: str
+    message: str
+    until: DateTime | None = None
 
 
 @dataclass(frozen=True)
@@ -44,3 +59,7 @@ def quarantine_key(surface: str, scope: str, item: Json) -> str:
     id_ = item.get("id")
     is_id = isinstance(id_, int) or (isinstance(id_, str) and "://" in id_ and len(id_) <= 256)
     return f"{surface}:{scope}:{id_ if is_id else fingerprint(repr(item))}"
+
+
+def not_understood(error: Unreadable) -> Failure:
+    return Failure("FETCH_ERROR", f"an answer could not be understood: {error}")
