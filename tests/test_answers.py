@@ -196,7 +196,8 @@ def test_killed_at_any_step(speaker: Speaker, where: str, moment: str) -> None:
 def test_killed_while_the_service_is_at_it(speaker: Speaker) -> None:
     """The process dies, what it sent goes on and takes effect after the next one has looked: still one comment."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
-    speaker.app.switches.latency = 1.2 * TIMEOUT
+    speaker.earshot["timeout_seconds"] = 3 * TIMEOUT
+    speaker.app.switches.latency = 4 * TIMEOUT  # long enough for the next one to look before, on a busy machine
     running = speaker.start(*words, program=CLI)
     while speaker.app.in_flight == 0:
         assert running.poll() is None
