@@ -2,9 +2,11 @@
 access.
 """
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import orjson
 import pendulum
 import pytest
@@ -249,6 +251,33 @@ def test_a_count_of_the_second_of_a_change_settles_nothing(read: Desk, repo: Rep
     read.run(sweep=True)
     assert read.sql(DELETED) == [("issue_comment", "It does not.")]
     read.judge()
+
+
+def test_an_answer_older_than_what_is_held_is_not_taken(read: Desk, repo: Repo, world: GitHubWorld) -> None:
+    """A count of the second of its change is told again by the issue itself, here by a replica that lags."""
+    older = _told(read, "/repos/lantern/lantern/issues/1")
+    repo.comment(1, "spam-bot", "Buy now.")
+    repo.close(1)
+    read.app.switches.hide = lambda row: getattr(row, "body", "") == "Buy now."
+    read.app.switches.fault = lambda request: (
+        Response(200, older, {"content-type": "application/json"}) if request.path.endswith("/issues/1") else None
+    )
+    read.run()
+    assert any(call.path.endswith("/issues/1") for call in read.app.log), "or this proves nothing"
+    assert read.sql("SELECT state FROM github.issues WHERE number = 1") == [("closed",)]
+    read.app.switches.fault = None
+    world.advance(seconds=60)
+    read.run()
+    assert read.sql("SELECT remote_count, listed_count FROM github.thread_checks") == [(2, 1)]
+
+
+def _told(read: Desk, path: str) -> object:
+    async def asked() -> object:
+        transport = httpx.ASGITransport(read.app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://api.test") as client:
+            return (await client.get(path)).raise_for_status().json()
+
+    return asyncio.run(asked())
 
 
 def test_a_disagreement_that_ends_is_looked_at(read: Desk, repo: Repo, world: GitHubWorld) -> None:

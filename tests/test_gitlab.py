@@ -14,7 +14,7 @@ import pendulum
 import pytest
 
 from pipelines.demo.gitlab.project import Project
-from pipelines.demo.gitlab.state import DiffRefs, FileDiff, Position, Spot
+from pipelines.demo.gitlab.state import DiffRefs, FileDiff, MergeRequest, Position, Review, Spot
 from pipelines.demo.gitlab.world import GitLabWorld
 from pipelines.demo.server.web import Request
 from pipelines.state import payloads as payload_files
@@ -173,6 +173,59 @@ def test_a_count_of_the_minute_of_a_change_is_no_proof(
     assert not any(call.path.endswith("/merge_requests/1/discussions") for call in read.app.log), (
         "whatever else is hidden"
     )
+
+
+@pytest.fixture
+def told_again(read: GitLabDesk, project: Project, world: GitLabWorld) -> MergeRequest:
+    """Listed within the minute of its change, its threads read later: it is asked for by itself."""
+    mr, late = project.merge_requests[1], list[Request]()
+    project.comment(mr, "maya", "Almost.")
+    project.close(mr, "maya")
+
+    def meanwhile(request: Request) -> None:
+        if request.path.endswith("/merge_requests/1/discussions") and not late:
+            late.append(request)
+            world.advance(seconds=LATER)
+
+    read.app.switches.before = meanwhile
+    return mr
+
+
+def test_what_is_told_again_is_not_taken_where_it_is_older(read: GitLabDesk, told_again: MergeRequest) -> None:
+    """A replica that lags tells it as it was, and no list would bring it again as it is."""
+    asked = list[Request]()
+
+    def lagging(request: Request, data: object) -> object:
+        if not request.path.endswith("/merge_requests/1") or asked:
+            return data
+        asked.append(request)
+        assert isinstance(data, dict)
+        return {**data, "state": "opened", "updated_at": "2026-01-01T00:00:00.000Z"}
+
+    read.app.rewrite = lagging
+    for _ in range(2):
+        read.run()
+        assert read.sql("SELECT state FROM gitlab.merge_requests WHERE number = 1") == [("closed",)]
+    assert asked, "or this proves nothing"
+    read.run()
+    assert {call.status for call in read.app.log} == {304}, "it was told again, as it is"
+
+
+def test_what_is_told_again_has_all_its_reviewers(read: GitLabDesk, project: Project, told_again: MergeRequest) -> None:
+    """Where lists show some of them, and so does the merge request itself."""
+    told_again.reviews.append(Review(project.world.user("odile"), told_again.updated_at))
+
+    def some(request: Request, data: object) -> object:
+        for each in data if isinstance(data, list) else [data]:
+            if isinstance(each, dict) and "reviewers" in each:
+                each["reviewers"] = each["reviewers"][:1]
+        return data
+
+    read.app.rewrite = some
+    for _ in range(2):
+        read.run({"verify_reviewers": True})
+        shown = "SELECT username FROM gitlab.merge_requests__reviewers WHERE parent_key LIKE '%!1' ORDER BY 1"
+        assert read.sql(shown) == [("maya",), ("odile",)]
 
 
 def test_what_had_not_settled_is_read_again_also_by_a_new_control_plane(

@@ -94,7 +94,7 @@ def rechecks(places: Mapping[str, Scope], suspects: list[Row], config: GitlabCon
         for name, (_, read) in DEPENDENTS.items():
             if suspect[f"{name}_due"]:
                 yield _walk(due, name, _one(due, read, config))
-        if config.verify_reviewers and due.parent.kind == "merge_request" and suspect["threads_due"]:
+        if due.verifies_reviewers and suspect["threads_due"]:
             yield _walk(due, "reviewers", _one(due, reviewers, config))
 
 

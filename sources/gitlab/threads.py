@@ -14,7 +14,7 @@ stays due, in the rhythm in which quarantine is asked again. What is read and sa
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from pendulum import DateTime
@@ -23,6 +23,7 @@ from sources.core.http.client import Failure
 from sources.core.paging import Identified, walk
 from sources.core.reading import Batch, Payload, Quarantined, quarantine_key
 from sources.core.scope import Scope
+from sources.core.targets import moment
 from sources.core.values import Json, Row, fingerprint, held_instant, instant, integer, maybe, text
 from sources.gitlab.dependent_rows import EVENTS, closed_row, file_row
 from sources.gitlab.lists import GitlabConfig, listed_rows
@@ -77,6 +78,7 @@ class Due:
     synced_for: DateTime | None = None  # the watermark of its threads, as it is held
     shown: str | None = None  # fingerprint of what is held of them
     seen_at: DateTime | None = None  # when the row that is held was seen, by the service's clock
+    verifies_reviewers: bool = False
 
     @property
     def surface(self) -> str:
@@ -121,10 +123,10 @@ async def threads(due: Due) -> Batch:
         root["synced_for_updated_at"] = due.synced_for if is_behind else None  # read before for this very time
     told, count = dict[str, list[Row]](), due.user_notes_count
     if root["is_settled"] and due.is_listed_early:
-        told = listed_rows(due.place, due.surface, [await due.place.one("threads", due.path)])
-        for row in told[due.surface]:
+        told, _ = await _itself(due, "threads")
+        for row in told.get(due.surface, ()):
             count = maybe(integer, row["user_notes_count"])
-        root["is_settled"] = count == read.user_notes  # else once more, for the count that is told now
+        root["is_settled"] = bool(told) and count == read.user_notes  # else once more, for the count that is told now
     root |= {"user_notes_count": count, "head_sha": due.head_sha, "read_for_updated_at": due.updated_at}
     shown = fingerprint({name: value for name, value in root.items() if name != "read_at"}, rows)
     if shown == due.shown and not reading.full and not told:
@@ -175,14 +177,28 @@ async def diffs(due: Due) -> Batch:
 
 async def reviewers(due: Due) -> Batch:
     """Optional: the list's reviewers compared with their own endpoint, for instances whose lists are incomplete."""
+    told, is_corrected = await _itself(due, "reviewers")
+    return Batch("reviewers", due.place.scope, told if is_corrected else {})
+
+
+async def _itself(due: Due, surface: str) -> tuple[dict[str, list[Row]], bool]:
+    """The parent as it is told now, and whether its reviewers had to be corrected. Nothing, where it is older than what
+    is held, e.g. from a replica that lags: no list would tell of the newer one again.
+    """
+    answer = await due.place.get(surface, due.path)
+    record = due.place.record(due.path, answer)
+    corrected = await _with_all_reviewers(due, record) if due.verifies_reviewers else record
+    told = listed_rows(replace(due.place, now=answer.date), due.surface, [corrected])
+    is_older = any(moment(row) < due.updated_at for row in told[due.surface])
+    return {} if is_older else told, corrected is not record
+
+
+async def _with_all_reviewers(due: Due, mr: Json) -> Json:
     found, _ = await _whole(due, "reviewers", f"{due.path}/reviewers")
-    named = reviewers_told(found, due.parent.key)
-    mr = await due.place.one("reviewers", due.path)
-    listed = people(mr.get("reviewers"), due.parent.key)
+    named, listed = reviewers_told(found, due.parent.key), people(mr.get("reviewers"), due.parent.key)
     if {row["username"] for row in named} == {row["username"] for row in listed}:
-        return Batch("reviewers", due.place.scope, {})
-    corrected = {**mr, "reviewers": [review.get("user") for review in found]}
-    return Batch("reviewers", due.place.scope, listed_rows(due.place, "merge_requests", [corrected]))
+        return mr
+    return {**mr, "reviewers": [review.get("user") for review in found]}
 
 
 async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTime]:
@@ -218,6 +234,7 @@ def due_of(place: Scope, suspect: Row, config: GitlabConfig) -> Due:
         maybe(text, suspect.get("head_sha")),
         *held_of(suspect),
         seen_at=held_instant(suspect.get("seen_at")),
+        verifies_reviewers=config.verify_reviewers and parent.kind == "merge_request",
     )
 
 

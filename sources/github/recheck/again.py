@@ -10,6 +10,7 @@ from sources.core.http.client import Failure, TooLarge
 from sources.core.paging import walk
 from sources.core.reading import Batch, Unread, Walk
 from sources.core.scope import Scope, identify_by, noticed
+from sources.core.targets import moment
 from sources.core.values import Json, Row, held_instant, integer, json_record, need
 from sources.github.recheck.marks import deletion_row
 from sources.github.surfaces.issue_comments import comment_rows
@@ -86,14 +87,18 @@ def address(surface: str, kept: Json) -> str | None:
 
 
 async def comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
-    """The whole thread again; its count, too, where that is of the second in which it changed."""
+    """The whole thread again; its count, too, where that is of the second in which it changed. An answer that is older
+    than what is held, e.g. from a replica that lags, is not taken: no list would tell of the newer one again.
+    """
+    told, moved = dict[str, list[Row]](), held_instant(suspect["updated_at"])
     if not _is_over(suspect):
         told = issue_rows(repo, [await repo.one("rechecks", f"issues/{suspect['number']}")])
+    if any(moved and moment(row) < moved for row in told.get("issues", ())):
+        told = {}
+    if told:
         yield Batch("rechecks", repo.scope, told)
-        for row in told["issues"]:
-            yield await thread(repo, {**suspect, **counted(row)})
-    else:
-        yield await thread(repo, suspect)
+    for now in map(counted, told["issues"]) if told else ({},):
+        yield await thread(repo, {**suspect, **now})
 
 
 def counted(row: Row) -> Row:
