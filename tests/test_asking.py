@@ -1,6 +1,7 @@
 """What has landed is opened once for many questions, and is nobody's while a run writes or is over."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pipelines.sync.shared import Shared
 from pipelines.sync.source.recheck import look
 from pipelines.warehouse.data_dir import DataDir
 from pipelines.warehouse.embedded.destination import Embedded
+from sources.core.values import Row
 
 
 @dataclass(frozen=True)
@@ -57,12 +59,52 @@ def test_questions_share_what_they_opened_up_to_the_next_job(shared: Shared) -> 
         assert opened(shared) == ["opened"]
         await shared.work(write, shared)
         assert opened(shared) == ["opened", "closed"]
-        assert await shared.ask(look, "FROM said", {}) == [{"id": 1}]
+        async with shared.asking():
+            assert await shared.ask(look, "FROM said", {}) == [{"id": 1}]
+        assert opened(shared) == ["opened", "closed"] * 2
+        write(shared)
 
     asyncio.run(run())
-    shared.let_go()
-    assert opened(shared) == ["opened", "closed"] * 2
-    write(shared)
+
+
+def test_what_a_wide_question_has_read_does_not_stay(shared: Shared) -> None:
+    async def run() -> None:
+        await shared.work(write, shared)
+        assert await shared.ask(look, "FROM said", {}) == [{"id": 1}]
+        assert await shared.ask(look, "FROM said", {}, is_wide=True) == [{"id": 1}]
+        assert opened(shared) == ["opened", "closed"]
+
+    asyncio.run(run())
+
+
+def test_the_end_waits_for_who_has_asked_and_nobody_asks_after_it(shared: Shared) -> None:
+    """One part of a run is cancelled, the others have not heard of it: one is being answered, one waits for its turn."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: duckdb.DuckDBPyConnection) -> list[Row]:
+        begun.set()
+        go_on.wait(10)
+        return look(connection, "FROM said", {})
+
+    async def run() -> None:
+        await shared.work(write, shared)
+        asked = []
+        with pytest.raises(asyncio.CancelledError):
+            async with shared.asking():
+                asked += [asyncio.create_task(shared.ask(slow)), asyncio.create_task(shared.ask(look, "FROM said", {}))]
+                while not begun.is_set():
+                    await asyncio.sleep(0.001)
+                asyncio.get_running_loop().call_later(0.05, go_on.set)
+                raise asyncio.CancelledError
+        assert opened(shared) == ["opened", "closed"]
+        write(shared)
+        with pytest.raises(asyncio.CancelledError):
+            await shared.ask(look, "FROM said", {})
+        told = await asyncio.gather(*asked, return_exceptions=True)
+        assert told[0] == [{"id": 1}] and isinstance(told[1], asyncio.CancelledError)
+        assert opened(shared) == ["opened", "closed"]
+
+    asyncio.run(run())
 
 
 def test_a_question_that_fails_costs_the_next_one_nothing(shared: Shared) -> None:
@@ -71,7 +113,7 @@ def test_a_question_that_fails_costs_the_next_one_nothing(shared: Shared) -> Non
         with pytest.raises(duckdb.Error):
             await shared.ask(look, "SELECT 1 / 'x' FROM said", {})
         assert opened(shared) == ["opened", "closed"]
-        assert await shared.ask(look, "FROM said", {}) == [{"id": 1}]
-        shared.let_go()
+        async with shared.asking():
+            assert await shared.ask(look, "FROM said", {}) == [{"id": 1}]
 
     asyncio.run(run())

@@ -66,13 +66,12 @@ async def sync(home: DataDir, sources: Sequence[Connected], options: Options, wa
             run_id = watch.run_id = ledger.begin(mode, [c.source.name for c in sources])
             report = Report(run_id, [])
             run = Run(Shared(home, ledger, run_id, options, worker, watch))
-            after.callback(run.shared.let_go)
             if home.destination.is_shared:
                 after.callback(lambda: leave_word(home, ledger.connection, pendulum.now("UTC").to_iso8601_string()))
             try:
                 async with ledger.beating(run_id):
-                    report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
-                    run.shared.let_go()
+                    async with run.shared.asking():
+                        report.sources = list(await asyncio.gather(*(run.guarded(connected) for connected in sources)))
                     making = run.making(report)
                     if not run.is_torn:
                         await making.make()

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
 from pipelines.ask.format import lines
 from pipelines.ask.format.answer import USAGE, Answer, Refusal, answering
@@ -163,9 +164,9 @@ def _parents(noun: str, asked: dict[str, Any]) -> Answer:
 
 
 def _titles(warehouse: Published, keys: list[str]) -> list[Row]:
-    some = "SELECT parent_key, title, state FROM feedback.parents WHERE parent_key IN (SELECT unnest(?))"
-    told = warehouse.rows(some, [keys])
-    by_key = {row.pop("parent_key"): row for row in told}
+    warehouse.hold("listed", orjson.dumps(list(dict.fromkeys(keys))).decode())
+    some = "SELECT parent_key, title, state FROM feedback.parents WHERE parent_key IN (SELECT key FROM listed)"
+    by_key = {row.pop("parent_key"): row for row in warehouse.rows(some)}
     return [by_key.get(key, {"title": None, "state": None}) for key in keys]
 
 

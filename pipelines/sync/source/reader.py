@@ -104,13 +104,13 @@ class SourceReader:
         is_suspected = is_suspected or bool(reading.sightings) or any(u.is_due for u in reading.unread.values())
         if not is_suspected and state.nothing_due_by == rule(source, reading):
             return
-        found = await self.shared.ask(suspects, source, reading)
+        found = await self.shared.ask(suspects, source, reading, is_wide=True)
         if found:
             self.shared.watch.settles(source.name, sum(map(readings_owed, found)))
             await self.read_by_itself(source.rechecks(reading, found))
             reading.sightings.clear()  # what the sweep or --full made suspect was looked at
             reading.full = False
-            found = await self.shared.ask(suspects, source, reading)
+            found = await self.shared.ask(suspects, source, reading, is_wide=True)
         if found or not self.shared.options.is_narrowed:
             state.nothing_due_by = None if found else rule(source, reading)
 

@@ -14,7 +14,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -122,9 +122,9 @@ class _Stages:
                     fetched = await self._preflight(reading)
                 self._record(reading, [("preflight", target) for target in order.targets])
                 if not (self.surgery.failures or order.preflight_only):
-                    with run.home.lock(), ExitStack() as after:
-                        after.callback(run.let_go)
-                        making = await self._make(reading, fetched)
+                    with run.home.lock():
+                        async with run.asking():
+                            making = await self._make(reading, fetched)
             finally:
                 self._tell(reading)
         if making is None:
