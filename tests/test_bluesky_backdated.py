@@ -58,6 +58,24 @@ def test_a_post_dated_below_an_unchanged_head_page_is_found_by_the_next_poll(
     assert missed(world, memory, 0) == []
 
 
+def test_what_is_dated_back_into_a_part_that_an_earlier_run_has_read_is_found_by_the_one_that_goes_on(
+    world: BlueskyWorld, writer: Account
+) -> None:
+    """The earlier one was capped, or killed behind a page. The next one reads what it left, and then from the head."""
+    burst(world, writer, 60, seconds=10)
+    app, memory = BlueskyApp(world), Memory()
+    poll(app, memory, settings([WRITER], posts_per_page=10, max_pages_per_actor=3))
+    assert trail(memory, writer)["resume"]
+    world.advance(seconds=60)
+    world.post(writer, "dated back", created=world.now.subtract(seconds=200))
+    poll(app, memory, settings([WRITER], posts_per_page=10))
+    assert missed(world, memory, 0) == []
+    world.advance(seconds=60)
+    asked(app)
+    poll(app, memory, settings([WRITER], posts_per_page=10))
+    assert asked(app)[0] == 304, "the head vouches again"
+
+
 def test_an_unchanged_account_with_many_fresh_posts_costs_the_pages_inside_the_overlap_and_lands_nothing(
     world: BlueskyWorld, writer: Account
 ) -> None:

@@ -14,8 +14,8 @@ by what authors claim, loses some. A walk therefore goes on until a whole page s
 - A walk is capped halfway: the stretch below must be remembered, and whatever the head grows by until the next run is
   read down to where the last one began. Where that alone fills a run's allowance it leaves a stretch too; a page of it
   is kept for the oldest one, or what was left first would wait for ever. When nothing is unread any more, the beginning
-  of the first of these walks is the watermark: what was back-dated into a part that was read already is within the next
-  goal, which is why nothing vouches for the head then.
+  of the first of these walks is the watermark, and nothing vouches for the head: what was back-dated into a part that
+  was read already is within the next goal. If an earlier run read that part, this one walks from the head once more.
 - A saved cursor is refused (500, 400), or so old that it is answered with nothing: it is walked from the head.
 - Production's cursors are times, and "older than the cursor" skips items of the same millisecond at the edge of two
   pages. Such a cursor is moved up by that millisecond; what comes twice is dropped. A millisecond that fills a page
@@ -34,7 +34,7 @@ from functools import cached_property
 from pendulum import DateTime
 
 from sources.bluesky.rows import feed_item, said_at, sight
-from sources.bluesky.trail import FeedCursor, Plan, Stretch, Top
+from sources.bluesky.trail import FeedCursor, Plan, Stretch, Top, few
 from sources.core.http.client import Answer, Failure
 from sources.core.values import Json, Unreadable, fingerprint, instant
 
@@ -44,7 +44,6 @@ log = logging.getLogger("earshot.bluesky")
 
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 REFUSED = {400, 500}
-MOST_UNREAD = 20  # stretches; beyond that the two newest are one, and what lies between them is read again
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ async def walk(ask: Ask, trail: FeedCursor, plan: Plan) -> AsyncIterator[Changes
         async for found in walk(ask, FeedCursor(), replace(plan, is_lost=True)):
             yield found
         return
-    going = _FeedWalk(ask, trail, plan, now, trail.newest)
+    going, after = _FeedWalk(ask, trail, plan, now, trail.newest), trail
     if trail.unread:
         way = going.join(head)
     elif top and (head.answer.not_modified or head.digest == top.digest):
@@ -107,7 +106,12 @@ async def walk(ask: Ask, trail: FeedCursor, plan: Plan) -> AsyncIterator[Changes
     else:
         way = going.whole(head)
     async for found in way:
+        after = found.trail or after
         yield found
+    left = plan.pages - going.pages
+    if trail.unread and not after.unread and plan.was_left and left > 0 and not plan.stops():
+        async for found in walk(ask, after, replace(plan, pages=left, was_left=False)):
+            yield replace(found, page=going.pages + found.page)
 
 
 @dataclass
@@ -155,7 +159,7 @@ class _FeedWalk:
         goal = self.plan.goal(self.trail, self.now)
         async for found in self.down(head, goal, max(1, self.plan.pages - 1), joins=True):
             yield found
-        unread = _few((*self.rest(goal), *self.trail.unread))
+        unread = few((*self.rest(goal), *self.trail.unread))
         enough = max(self.plan.pages, self.pages + 1)
         while unread and self.pages < enough:
             *newer, oldest = unread
@@ -236,13 +240,6 @@ class _FeedWalk:
         )
         tagged = replace(after, watermark=now, etag=etag, top=top) if is_whole else replace(after, etag=None, top=None)
         return Changes([], self.pages, tagged)
-
-
-def _few(unread: tuple[Stretch, ...]) -> tuple[Stretch, ...]:
-    if len(unread) <= MOST_UNREAD:
-        return unread
-    newest, following, *older = unread
-    return (Stretch(newest.cursor, following.goal), *older)
 
 
 def _ways(cursor: str) -> tuple[tuple[str, bool], ...]:

@@ -190,6 +190,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         config.max_pages_per_actor,
         reading.sweep,
         is_lost,
+        ("posts", account.did) not in reading.moved,
         reading.pauses("posts", account.did),
     )
     after, told = trail, Told(account, trail)

@@ -15,9 +15,10 @@ from pendulum import DateTime
 from sources.core.cursor import BadCursor
 from sources.core.values import Json, Unreadable, instant, maybe, text
 
-__all__ = ["FeedCursor", "Plan", "Stretch", "Top", "load"]
+__all__ = ["FeedCursor", "Plan", "Stretch", "Top", "few", "load"]
 
 JOIN = timedelta(seconds=5)  # servers' clocks differ a little; the walk that follows a joined one finds the rest
+MOST_UNREAD = 20  # stretches; beyond that the two newest are one, and what lies between them is read again
 MOMENTS = ("head", "began", "watermark", "floor", "newest")
 
 
@@ -80,6 +81,7 @@ class Plan:
     pages: int  # at the most
     rereads: bool = False  # walk, whatever the head page says
     is_lost: bool = False  # the trail could not be believed
+    was_left: bool = False  # what is unread was left by an earlier run
     stops: Callable[[], bool] = lambda: False  # behind the page that is being read, as if it were the last one allowed
 
     def goal(self, trail: FeedCursor, now: DateTime) -> DateTime:
@@ -115,3 +117,10 @@ def _top(told: Json) -> Top:
         raise Unreadable("not a list of pages")
     oldest, cursor = maybe(instant, told["oldest"]), maybe(text, told["cursor"])
     return Top(text(told["digest"]), oldest, cursor, tuple(map(text, behind)))
+
+
+def few(unread: tuple[Stretch, ...]) -> tuple[Stretch, ...]:
+    if len(unread) <= MOST_UNREAD:
+        return unread
+    newest, following, *older = unread
+    return (Stretch(newest.cursor, following.goal), *older)
