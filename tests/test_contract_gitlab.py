@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,7 +101,8 @@ class Talk:
 
     async def reviewers(self) -> None:
         [row] = (await self.one("mr")).batch.rows["merge_requests"]
-        due = due_of(self.place, {**row, "kind": "merge_request"}, self.source.config)
+        config = replace(self.source.config, verify_reviewers=True)
+        due = due_of(self.place, {**row, "kind": "merge_request"}, config)
         self.held.batches.append(await reviewers(due))
 
     async def said(self, kind: str) -> None:

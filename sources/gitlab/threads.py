@@ -185,20 +185,20 @@ async def _itself(due: Due, surface: str) -> tuple[dict[str, list[Row]], bool]:
     """The parent as it is told now, and whether its reviewers had to be corrected. Nothing, where it is older than what
     is held, e.g. from a replica that lags: no list would tell of the newer one again.
     """
+    all_reviewers = (await _whole(due, "reviewers", f"{due.path}/reviewers"))[0] if due.verifies_reviewers else None
     answer = await due.place.get(surface, due.path)
     record = due.place.record(due.path, answer)
-    corrected = await _with_all_reviewers(due, record) if due.verifies_reviewers else record
+    corrected = record if all_reviewers is None else _with_all(all_reviewers, record, due.parent.key)
     told = listed_rows(replace(due.place, now=answer.date), due.surface, [corrected])
     is_older = any(moment(row) < due.updated_at for row in told[due.surface])
     return {} if is_older else told, corrected is not record
 
 
-async def _with_all_reviewers(due: Due, mr: Json) -> Json:
-    found, _ = await _whole(due, "reviewers", f"{due.path}/reviewers")
-    named, listed = reviewers_told(found, due.parent.key), people(mr.get("reviewers"), due.parent.key)
+def _with_all(reviewers: list[Json], mr: Json, key: str) -> Json:
+    named, listed = reviewers_told(reviewers, key), people(mr.get("reviewers"), key)
     if {row["username"] for row in named} == {row["username"] for row in listed}:
         return mr
-    return {**mr, "reviewers": [review.get("user") for review in found]}
+    return {**mr, "reviewers": [review.get("user") for review in reviewers]}
 
 
 async def _whole(due: Due, surface: str, path: str) -> tuple[list[Json], DateTime]:
