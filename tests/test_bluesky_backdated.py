@@ -1,5 +1,6 @@
 """Posts that appear below the head of a feed: dated back, under a head page that stays as it is, or behind a capped walk."""
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -9,8 +10,10 @@ import pytest
 from pipelines.demo.bluesky.api.app import BlueskyApp
 from pipelines.demo.bluesky.state import Account
 from pipelines.demo.bluesky.world import BlueskyWorld
+from tests.in_memory import in_memory
 from tests.long import LONG
 from tests.memory import Memory
+from tests.synced import bluesky_desk
 from tests.test_bluesky_feed import missed, poll, settings
 
 NOW = pendulum.datetime(2026, 3, 1, 12)
@@ -74,6 +77,18 @@ def test_what_is_dated_back_into_a_part_that_an_earlier_run_has_read_is_found_by
     asked(app)
     poll(app, memory, settings([WRITER], posts_per_page=10))
     assert asked(app)[0] == 304, "the head vouches again"
+
+
+@pytest.mark.parametrize("rows", [5, 25])
+def test_also_by_one_that_goes_on_in_pieces(world: BlueskyWorld, writer: Account, tmp_path: Path, rows: int) -> None:
+    """Each of them goes on where the one before it stopped: that is no earlier run's."""
+    burst(world, writer, 60, seconds=10)
+    desk = in_memory(bluesky_desk(tmp_path, world, WRITER))
+    desk.run({"posts_per_page": 10, "max_pages_per_actor": 2})
+    world.advance(seconds=60)
+    world.post(writer, "dated back", created=world.now.subtract(seconds=200))
+    desk.run({"posts_per_page": 10}, chunk_rows=rows)
+    assert desk.sql("SELECT count(*) FROM feedback.comments") == [(61,)]
 
 
 def test_an_unchanged_account_with_many_fresh_posts_costs_the_pages_inside_the_overlap_and_lands_nothing(

@@ -72,6 +72,7 @@ class Account:
     taken_by: str | None = None  # who holds the configured handle now, if that is somebody else
     looked_up: list[str] = field(default_factory=list)  # names that were first asked for now
     told: Json = field(default_factory=dict)  # who they are, as last landed
+    is_behind: bool = False  # an earlier run has left some of their feed unread, and this one has not walked it whole
     _met: Json | None = None  # what of theirs was last looked at
 
     @property

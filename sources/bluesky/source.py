@@ -183,6 +183,8 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         return page
 
     trail, is_lost = known_trail(account)
+    if trail.unread and ("posts", account.did) not in reading.moved:
+        account.is_behind = True
     plan = Plan(
         timedelta(hours=config.initial_lookback_hours),
         timedelta(hours=config.overlap_hours),
@@ -190,7 +192,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         config.max_pages_per_actor,
         reading.sweep,
         is_lost,
-        ("posts", account.did) not in reading.moved,
+        account.is_behind,
         reading.pauses("posts", account.did),
     )
     after, told = trail, Told(account, trail)
@@ -208,6 +210,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
                 yield Batch("posts", account.did, rows, replayed=replayed)
             after = found.trail or after
         told.all(after)
+        account.is_behind = account.is_behind and bool(after.unread)
     except Failure as failure:
         away = await why_away(reading, account.did, failure)
         if away is None:
