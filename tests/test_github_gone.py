@@ -2,11 +2,9 @@
 access.
 """
 
-import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import orjson
 import pendulum
 import pytest
@@ -17,6 +15,7 @@ from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.web import Bent, Request, Response
 from pipelines.state.ledger import Ledger
 from pipelines.sync.output.report import Report
+from tests.demo_client import get
 from tests.in_memory import in_memory
 from tests.synced import GitHubDesk as Desk
 from tests.synced import desk
@@ -255,7 +254,7 @@ def test_a_count_of_the_second_of_a_change_settles_nothing(read: Desk, repo: Rep
 
 def test_an_answer_older_than_what_is_held_is_not_taken(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """A count of the second of its change is told again by the issue itself, here by a replica that lags."""
-    older = _told(read, "/repos/lantern/lantern/issues/1")
+    older = get(read.app, "/repos/lantern/lantern/issues/1").json()
     repo.comment(1, "spam-bot", "Buy now.")
     repo.close(1)
     read.app.switches.hide = lambda row: getattr(row, "body", "") == "Buy now."
@@ -269,15 +268,6 @@ def test_an_answer_older_than_what_is_held_is_not_taken(read: Desk, repo: Repo, 
     world.advance(seconds=60)
     read.run()
     assert read.sql("SELECT remote_count, listed_count FROM github.thread_checks") == [(2, 1)]
-
-
-def _told(read: Desk, path: str) -> object:
-    async def asked() -> object:
-        transport = httpx.ASGITransport(read.app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://api.test") as client:
-            return (await client.get(path)).raise_for_status().json()
-
-    return asyncio.run(asked())
 
 
 def test_a_disagreement_that_ends_is_looked_at(read: Desk, repo: Repo, world: GitHubWorld) -> None:

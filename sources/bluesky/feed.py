@@ -38,7 +38,7 @@ from sources.bluesky.trail import FeedCursor, Plan, Stretch, Top, few
 from sources.core.http.client import Answer, Failure
 from sources.core.values import Json, Unreadable, fingerprint, instant
 
-__all__ = ["Changes", "Page", "goal_reached", "page_of", "walk", "wider"]
+__all__ = ["Ask", "Changes", "Page", "goal_reached", "page_of", "walk", "wider"]
 
 log = logging.getLogger("earshot.bluesky")
 
@@ -109,8 +109,8 @@ async def walk(ask: Ask, trail: FeedCursor, plan: Plan) -> AsyncIterator[Changes
         after = found.trail or after
         yield found
     left = plan.pages - going.pages
-    if trail.unread and not after.unread and plan.was_left and left > 0 and not plan.stops():
-        async for found in walk(ask, after, replace(plan, pages=left, was_left=False)):
+    if trail.unread and not after.unread and plan.is_behind and left > 0 and not plan.stops():
+        async for found in walk(ask, after, replace(plan, pages=left, is_behind=False)):
             yield replace(found, page=going.pages + found.page)
 
 

@@ -18,7 +18,7 @@ from pendulum import DateTime
 from sources.bluesky.accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
 from sources.bluesky.deep import compare
 from sources.bluesky.embeds import inner
-from sources.bluesky.feed import Page, page_of, walk
+from sources.bluesky.feed import Ask, Page, page_of, walk
 from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, rechecks, retries
 from sources.bluesky.tables import FILLS, TABLES
 from sources.bluesky.told import Told
@@ -157,8 +157,8 @@ async def changed(reading: Reading, accounts: list[Account]) -> list[Account]:
     return due
 
 
-async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> AsyncIterator[Batch]:
-    """What is new in one account's feed. The watermark moves with the last of it, and only if the walk was complete."""
+def asks_for(reading: Reading, account: Account, config: BlueskyConfig) -> Ask:
+    """How pages of one account's feed are asked for."""
     tally = reading.tally("posts", account.did)
 
     async def ask(cursor: str | None, etag: str | None, is_large: bool = False) -> Page:
@@ -182,6 +182,11 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
         tally.fetched += len(page.items)
         return page
 
+    return ask
+
+
+async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> AsyncIterator[Batch]:
+    """What is new in one account's feed. The watermark moves with the last of it, and only if the walk was complete."""
     trail, is_lost = known_trail(account)
     if trail.unread and ("posts", account.did) not in reading.moved:
         account.is_behind = True
@@ -197,7 +202,7 @@ async def feed(reading: Reading, account: Account, config: BlueskyConfig) -> Asy
     )
     after, told = trail, Told(account, trail)
     try:
-        async for found in walk(ask, trail, plan):
+        async for found in walk(asks_for(reading, account, config), trail, plan):
             if told.pages == 0 and (is_lost or trail.unread):
                 goal = trail.unread[-1].goal if trail.unread else reading.api.now - plan.backfill
                 reading.backfills("posts", account.did, goal)

@@ -81,7 +81,7 @@ class Plan:
     pages: int  # at the most
     rereads: bool = False  # walk, whatever the head page says
     is_lost: bool = False  # the trail could not be believed
-    was_left: bool = False  # what is unread was left by an earlier run
+    is_behind: bool = False  # what is unread was left by an earlier run
     stops: Callable[[], bool] = lambda: False  # behind the page that is being read, as if it were the last one allowed
 
     def goal(self, trail: FeedCursor, now: DateTime) -> DateTime:

@@ -16,7 +16,7 @@ from sources.core.targets import Target
 from sources.core.values import Row
 from sources.gitlab.lists import GitlabConfig
 from sources.gitlab.targets import HELD, fetch
-from sources.gitlab.threads import DEPENDENTS, NO_TOKEN, PATHS, Dependent, Due, due_of, reviewers
+from sources.gitlab.threads import DEPENDENTS, NO_TOKEN, Dependent, Due, due_of, reviewers
 
 __all__ = ["DUE", "rechecks"]
 
@@ -125,7 +125,7 @@ async def presence(due: Due, was: object, config: GitlabConfig) -> AsyncIterator
     except Failure as failure:
         if failure.code != "NOT_FOUND":
             raise
-        await place.still_lists("rechecks", PATHS[due.parent.kind])
+        await place.still_lists("rechecks", due.surface)
         is_sure, cause = bool(was) or failure.status != 404, f"answers {failure.status}"
         if was == "deleted":
             place.reading.waits_no_more(due.parent.key)

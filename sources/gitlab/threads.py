@@ -34,7 +34,6 @@ __all__ = [
     "DEPENDENTS",
     "NO_TOKEN",
     "OF_MERGE_REQUESTS",
-    "PATHS",
     "Dependent",
     "Due",
     "due_of",

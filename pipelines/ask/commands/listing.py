@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from pipelines.ask.format import lines
 from pipelines.ask.format.answer import USAGE, Answer, Refusal, answering
@@ -164,7 +163,7 @@ def _parents(noun: str, asked: dict[str, Any]) -> Answer:
 
 
 def _titles(warehouse: Published, keys: list[str]) -> list[Row]:
-    warehouse.hold("listed", orjson.dumps(list(dict.fromkeys(keys))).decode())
+    warehouse.hold_each("listed", keys)
     some = "SELECT parent_key, title, state FROM feedback.parents WHERE parent_key IN (SELECT key FROM listed)"
     by_key = {row.pop("parent_key"): row for row in warehouse.rows(some)}
     return [by_key.get(key, {"title": None, "state": None}) for key in keys]

@@ -1,6 +1,6 @@
 """The readers' file, open for as long as one question takes. Values are bound, never spliced into SQL."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,6 +61,11 @@ class Published:
         """Keys, a JSON list, as a table `name` of this connection alone. Bound one by one, 100,000 take six seconds."""
         unpack = f"CREATE TEMP TABLE {name} AS SELECT unnest(from_json(?, '[\"VARCHAR\"]')) AS key"
         self.connection.execute(unpack, [keys])
+
+    def hold_each(self, name: str, keys: Iterable[str]) -> None:
+        import orjson
+
+        self.hold(name, orjson.dumps(list(dict.fromkeys(keys))).decode())
 
     def row(self, query: str, values: Sequence[Any] | dict[str, Any] = ()) -> Row:
         return self.rows(query, values)[0]

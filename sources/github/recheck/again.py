@@ -87,18 +87,23 @@ def address(surface: str, kept: Json) -> str | None:
 
 
 async def comments(repo: Scope, suspect: Row) -> AsyncIterator[Batch]:
-    """The whole thread again; its count, too, where that is of the second in which it changed. An answer that is older
-    than what is held, e.g. from a replica that lags, is not taken: no list would tell of the newer one again.
+    """The whole thread again; its count, too, where that is of the second in which it changed."""
+    told = {} if _is_over(suspect) else await _told_now(repo, suspect)
+    if not told:
+        yield await thread(repo, suspect)
+        return
+    yield Batch("rechecks", repo.scope, told)
+    for row in told["issues"]:
+        yield await thread(repo, {**suspect, **counted(row)})
+
+
+async def _told_now(repo: Scope, suspect: Row) -> Shaped:
+    """What the issue tells of itself. Nothing, where that is older than what is held, e.g. from a replica that lags: no
+    list would tell of the newer one again.
     """
-    told, moved = dict[str, list[Row]](), held_instant(suspect["updated_at"])
-    if not _is_over(suspect):
-        told = issue_rows(repo, [await repo.one("rechecks", f"issues/{suspect['number']}")])
-    if any(moved and moment(row) < moved for row in told.get("issues", ())):
-        told = {}
-    if told:
-        yield Batch("rechecks", repo.scope, told)
-    for now in map(counted, told["issues"]) if told else ({},):
-        yield await thread(repo, {**suspect, **now})
+    told = issue_rows(repo, [await repo.one("rechecks", f"issues/{suspect['number']}")])
+    held = held_instant(suspect["updated_at"])
+    return {} if held and any(moment(row) < held for row in told["issues"]) else told
 
 
 def counted(row: Row) -> Row:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
-import orjson
 
 from pipelines.ask.format.answer import Answer, Refusal, answering, typed
 from pipelines.ask.format.shown import line
@@ -51,7 +50,7 @@ def _from_stdin() -> list[str]:
 
 def _refuse_unknown(keys: Sequence[str]) -> None:
     with published() as warehouse:
-        warehouse.hold("named", orjson.dumps(list(dict.fromkeys(keys))).decode())
+        warehouse.hold_each("named", keys)
         unknown = warehouse.rows(
             "SELECT key FROM named WHERE key NOT IN (SELECT event_key FROM feedback.events) ORDER BY key"
         )
