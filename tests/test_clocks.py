@@ -129,6 +129,18 @@ def test_what_was_kept_raw_in_the_future_is_asked_for_now(tmp_path: Path) -> Non
         assert not Quarantine(ledger, "gitlab").unread()["k"].is_due, "and rests between its attempts as ever"
 
 
+def test_what_somebody_asked_for_again_in_the_future_is_asked_for_now(tmp_path: Path) -> None:
+    """Also where the clock was set back by less than a second between `quarantine retry` and the run."""
+    with Ledger.open(tmp_path / "control.sqlite") as ledger:
+        kept = Quarantine(ledger, "gitlab")
+        for _ in range(5):
+            kept.keep([Quarantined("1", "notes", "k", "why", {})])
+        kept.let_be(["k"])
+        with in_the_future():
+            kept.ask_again(["k"])
+        assert kept.unread()["k"].is_due
+
+
 def test_what_could_not_be_embedded_in_the_future_is_tried_now(tmp_path: Path) -> None:
     with opened_vectors(tmp_path / "vectors.sqlite") as vectors:
         assert vectors is not None

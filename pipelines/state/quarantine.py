@@ -34,7 +34,7 @@ ON CONFLICT (source, key) DO UPDATE SET
         min({LONGEST_PAUSE}, {FIRST_PAUSE} * (1 << min(attempts - {AT_ONCE}, 9))) || ' seconds'
     ))
 """
-OPEN = "source = ? AND resolved_at IS NULL"
+OPEN = "source = :source AND resolved_at IS NULL"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Quarantine:
                 is_let_be=row["let_be_at"] is not None,
                 is_due=row["let_be_at"] is None and (row["retry_at"] <= now or row["last_at"] > now),  # a wrong clock's
             )
-            for row in self.ledger.connection.execute(query, (self.source,))
+            for row in self.ledger.connection.execute(query, {"source": self.source})
         }
 
     def keep(self, records: Iterable[Quarantined]) -> None:
@@ -74,18 +74,18 @@ class Quarantine:
         self.ledger.connection.executemany(healed, [(_now(), self.source, key) for key in keys])
 
     def let_be(self, keys: Iterable[str]) -> None:
-        self._change("let_be_at = ?", keys)
+        self._change("let_be_at = :now", keys)
 
     def ask_again(self, keys: Iterable[str]) -> None:
-        """By the next run, also what was let be."""
-        self._change("let_be_at = NULL, attempts = 0, retry_at = ?", keys)
+        """By the next run, also what was let be, whatever the clock says then: due when it was met, as at first."""
+        self._change("let_be_at = NULL, attempts = 0, retry_at = last_at", keys)
 
     def _change(self, change: str, keys: Iterable[str]) -> None:
         """What readers are shown of it changes, and what does not add up may be something else: the next run looks."""
+        query, now = f"UPDATE quarantine SET {change} WHERE {OPEN} AND key = :key", _now()
         with self.ledger.transaction():
             for key in keys:
-                query = f"UPDATE quarantine SET {change} WHERE {OPEN} AND key = ?"
-                self.ledger.connection.execute(query, (_now(), self.source, key))
+                self.ledger.connection.execute(query, {"now": now, "source": self.source, "key": key})
             self.ledger.state.is_unpublished = True
             self.ledger.source_state(self.source).nothing_due_by = None
 
