@@ -85,12 +85,19 @@ def places(
             first = await find(reading, kind, name, key(name))
             known[name] = first and replace(first, news=None)
         else:
-            first = known[name]
+            first = _later(known[name], reading)
         for each in found(first) if first else ():
             yield each
 
     source = dlt.resource(named, name="names", selected=False)
     return dlt.transformer(looked_up, data_from=source, name="places", selected=False)
+
+
+def _later(found: Found | None, reading: Reading) -> Found | None:
+    """A place that an earlier package has looked up, by the service's clock now: by that of the beginning, a cursor of
+    what was said since would lie in the future, and its list begin again with each package.
+    """
+    return found and replace(found, place=replace(found.place, now=reading.api.now))
 
 
 def surface(

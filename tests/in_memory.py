@@ -116,9 +116,7 @@ class InMemoryPipeline:
     _rows: dict[str, list[Row]] = field(default_factory=dict)
 
     @classmethod
-    def open(
-        cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills, *, quick: bool = False
-    ) -> "InMemoryPipeline":
+    def open(cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills, **_: bool) -> "InMemoryPipeline":
         assert isinstance(home.destination, InMemory)
         opened = cls(source, tables, home.destination, fills)
         opened._state = deepcopy(opened._resources)

@@ -451,6 +451,37 @@ def test_a_clock_put_back_loses_nothing(read: Desk, repo: Repo, world: GitHubWor
     read.judge()
 
 
+def test_what_changes_in_a_long_run_of_many_packages_is_not_taken_for_the_future(
+    read: Desk, repo: Repo, world: GitHubWorld, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its later packages judge cursors by the service's clock now, not by that of its beginning: else what was said an
+    hour into the run would make the cursor incredible, and the list would begin again with each package, for ever.
+    """
+    pulls = [repo.open_pull("maya", f"Cache {number}", "It does.") for number in range(3)]
+
+    def every_one_is_reviewed(times: int) -> None:
+        for pull in pulls * times:
+            repo.review(pull, "odile", "COMMENTED", "And this?")
+
+    every_one_is_reviewed(3)
+    world.advance(seconds=60)
+    begun = world.now
+
+    def an_hour_later(request: Request) -> Response | None:
+        if request.path.endswith("/reviews") and world.now == begun:
+            world.advance(seconds=3600)
+            every_one_is_reviewed(1)
+            repo.comment(1, "odile", "Meanwhile.")
+        return Response(500) if len(read.app.log) > 400 else None
+
+    read.app.switches.fault = an_hour_later
+    assert read.run(chunk_rows=3).exit_code == 0
+    assert not [said for said in caplog.messages if "cursor_invalid" in said]
+    read.app.switches.fault = None
+    assert read.run().exit_code == 0
+    read.judge()
+
+
 def test_a_clock_put_back_and_a_small_budget_come_to_an_end(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """A cursor of the future is not believed: a list that stopped for its budget would begin again, and so for ever."""
     put_back(read, repo, world)

@@ -34,16 +34,18 @@ def prepare(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def mark(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, anew: bool) -> None:
-    """TEMP tables `untaken` (loads) and `dirty` (parents that they touched)."""
-    whole = {name: table for name, table in tables.items() if "__" not in name}
-    loads = " UNION ".join(f"SELECT DISTINCT _dlt_load_id AS load_id FROM {name}" for name in whole)
+    """TEMP tables `untaken` (loads, by table) and `dirty` (parents that they touched). Only tables that have news are
+    asked for parents: what takes time is the planning.
+    """
+    each = "SELECT DISTINCT '{0}' AS name, _dlt_load_id AS load_id FROM {0}"
+    loads = " UNION ALL ".join(each.format(name) for name in tables if "__" not in name)
     taken = "SELECT load_id FROM ops.taken_loads"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE untaken AS FROM ({loads}) WHERE load_id NOT IN ({taken})")
-    new = "_dlt_load_id IN (SELECT load_id FROM untaken)"
     parts = ["SELECT NULL AS parent_key WHERE false"]
-    for name, table in whole.items():
-        if "parent_key" in table.columns:
-            parts.append(f"SELECT parent_key FROM {name} WHERE {new}")
+    for (name,) in connection.execute("SELECT DISTINCT name FROM untaken").fetchall():
+        if "parent_key" in tables[name].columns:
+            new = f"SELECT load_id FROM untaken WHERE name = '{name}'"
+            parts.append(f"SELECT parent_key FROM {name} WHERE _dlt_load_id IN ({new})")
     if not anew:  # what a scope shows in everything said in it, e.g. its name
         renamed = f"SELECT scope FROM ({_scopes_shown(tables)} EXCEPT FROM ops.taken_scopes)"
         parts.append(f"SELECT parent_key FROM feedback.events WHERE scope IN ({renamed})")
@@ -53,7 +55,7 @@ def mark(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, 
 
 def take(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table]) -> None:
     """What was marked is built: it is not looked at again."""
-    connection.execute("INSERT INTO ops.taken_loads SELECT load_id FROM untaken")
+    connection.execute("INSERT INTO ops.taken_loads SELECT DISTINCT load_id FROM untaken")
     connection.execute("DELETE FROM ops.taken_scopes")
     connection.execute(f"INSERT INTO ops.taken_scopes {_scopes_shown(tables)}")
     for name, (now, _) in DECIDED.items():

@@ -48,16 +48,24 @@ class SourcePipeline:
     home: DataDir
     fills: Fills = field(default_factory=dict)
     quick: bool = False
+    is_sound: bool = False  # somebody has looked: the warehouse has what was last landed
     kept: Cursors | None = None  # where they are kept beside the rows
     packages: int = 0
     _changed: list[Table] = field(default_factory=list)  # tables that are not as they are declared now
 
     @classmethod
     def open(
-        cls, home: DataDir, source: str, tables: tuple[Table, ...], fills: Fills, *, quick: bool = False
+        cls,
+        home: DataDir,
+        source: str,
+        tables: tuple[Table, ...],
+        fills: Fills,
+        *,
+        quick: bool = False,
+        is_sound: bool = False,
     ) -> "SourcePipeline":
         """No package is pending, and its state is as it was committed with the rows."""
-        opened = cls(source, tables, home, fills, quick)
+        opened = cls(source, tables, home, fills, quick, is_sound)
         try:
             kept = home.destination.cursors(home, source)
             opened.kept = None if kept is None else {**kept}
@@ -184,7 +192,7 @@ class SourcePipeline:
             return "a killed run left a half-loaded package; it is thrown away and read again"
         if is_known and not is_there:
             return "the warehouse is gone; everything is read again"
-        if is_known and not is_held(self.home, self.name, self.source):
+        if is_known and not self.is_sound and not is_held(self.home, self.name, self.source):
             return "the warehouse is older than what was last read (a restored copy?); reading goes on from its state"
         return ""
 

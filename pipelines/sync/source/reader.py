@@ -172,8 +172,9 @@ class SourceReader:
     def _opened(self) -> "SourcePipeline":
         from pipelines.sync.source.pipeline import SourcePipeline
 
-        home, source = self.shared.home, self.source
-        return SourcePipeline.open(home, source.name, source.tables, source.fills, quick=self.shared.options.quick)
+        home, source, quick = self.shared.home, self.source, self.shared.options.quick
+        is_sound = self.left is not None and not self.left.is_beside  # when this run began; nobody else may write
+        return SourcePipeline.open(home, source.name, source.tables, source.fills, quick=quick, is_sound=is_sound)
 
     def _begun(self, api: Api, saved: Cursors, is_new: bool) -> Reading:
         """The reading of this run, as each of its extractions begins; in dlt's own thread."""

@@ -34,6 +34,7 @@ from sources.core.http.response import (
     answer_of,
     decoded,
 )
+from sources.core.http.trust import trusted
 
 __all__ = ["Answer", "Answers", "Api", "Failure", "OutcomeUnknown", "Params", "RequestCounts", "TooLarge", "connect"]
 
@@ -265,6 +266,7 @@ async def connect(
     async with httpx.AsyncClient(
         headers={"user-agent": "earshot", "accept": "application/json", "accept-encoding": PACKED, **headers},
         http2=url.startswith("https:"),
+        verify=trusted(),
         timeout=timeout,
         limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
         transport=transport,
