@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -22,9 +23,14 @@ from pipelines.replies import reply_seen
 from tests.speaker import TIMEOUT, WRITE_TOKEN, WRITER, Speaker, answers, speaking, spoken_world
 from tests.story import NOW, REPO
 
-pytestmark = pytest.mark.on_disk  # most of it is said, and heard, in processes of their own
+T = TypeVar("T")
 COMMENT = "github:issue_comment"
 CLI = ("-m", "pipelines.cli")
+
+
+def in_processes(test: T) -> T:
+    """Said, or heard, by others than this one: killed, or at once."""
+    return pytest.mark.ci(pytest.mark.on_disk(test))
 
 
 def posts(speaker: Speaker) -> int:
@@ -179,7 +185,7 @@ STEPS = [  # of one answer, in their order
 ]
 
 
-@pytest.mark.ci
+@in_processes
 @pytest.mark.parametrize(("where", "moment"), STEPS)
 def test_killed_at_any_step(speaker: Speaker, where: str, moment: str) -> None:
     """kill -9, then the same command again: one comment, and one more that is only told of it."""
@@ -192,7 +198,7 @@ def test_killed_at_any_step(speaker: Speaker, where: str, moment: str) -> None:
     assert speaker.outbox()[0]["status"] == "posted"
 
 
-@pytest.mark.ci
+@in_processes
 def test_killed_while_the_service_is_at_it(speaker: Speaker) -> None:
     """The process dies, what it sent goes on and takes effect after the next one has looked: still one comment."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -210,7 +216,7 @@ def test_killed_while_the_service_is_at_it(speaker: Speaker) -> None:
     assert "waiting" in ended.err and answers(speaker) == ["t"] and posts(speaker) == 1
 
 
-@pytest.mark.ci
+@in_processes
 def test_two_processes_with_one_token(speaker: Speaker) -> None:
     """At once, five of them: one posts, the others are told of it."""
     speaker.app.switches.latency = 0.2
@@ -222,7 +228,7 @@ def test_two_processes_with_one_token(speaker: Speaker) -> None:
     assert sum('"is_new":true' in each.out for each in ended) == 1
 
 
-@pytest.mark.ci
+@in_processes
 def test_looking_is_bounded_however_long_the_thread(tmp_path: Path) -> None:
     """10,000 comments of before cost nothing: POST, and one look that finds it."""
     world = GitHubWorld(NOW)
@@ -237,7 +243,7 @@ def test_looking_is_bounded_however_long_the_thread(tmp_path: Path) -> None:
         assert answers(speaker) == ["t"] and len(speaker.app.log) <= 3
 
 
-@pytest.mark.ci
+@in_processes
 def test_a_crowd_between(speaker: Speaker) -> None:
     """More was said since than a page holds: it is not said again, and the next run, which reads all, decides."""
     repo = speaker.app.world.names[REPO]
@@ -258,6 +264,7 @@ def test_a_crowd_between(speaker: Speaker) -> None:
     assert speaker.told(*words)["data"]["is_new"] is False and sorted(answers(speaker)) == ["t", "t0"]
 
 
+@in_processes
 def test_a_crowd_and_no_answer_among_it(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed before a byte was sent, and then a crowd: a run that read all, long after, rules it out; then it is said."""
     repo = speaker.app.world.names[REPO]
@@ -274,7 +281,7 @@ def test_a_crowd_and_no_answer_among_it(speaker: Speaker, monkeypatch: pytest.Mo
     assert speaker.told(*words)["ok"] and answers(speaker) == ["t"]
 
 
-@pytest.mark.ci
+@in_processes
 @pytest.mark.parametrize("late", [3, 9])
 def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: int) -> None:
     """It took effect and the connection hangs, for a while or for good; a run reads it meanwhile. What the run knows
@@ -296,7 +303,7 @@ def test_a_run_hears_the_answer_while_its_post_is_open(speaker: Speaker, late: i
     assert {row["status"] for row in speaker.outbox()} == {"observed"}
 
 
-@pytest.mark.ci
+@in_processes
 def test_a_run_hears_the_answer_while_it_is_looked_for(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service shows a run what it does not yet show to us: what the run knows stands, also after we have looked."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -311,6 +318,7 @@ def test_a_run_hears_the_answer_while_it_is_looked_for(speaker: Speaker, monkeyp
     assert sorted(answers(speaker)) == ["t", "t0"]
 
 
+@in_processes
 @pytest.mark.parametrize("years", [0, 2])
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_clock_that_is_wrong(heard: Path, tmp_path: Path, years: int, is_known: bool) -> None:
@@ -441,6 +449,7 @@ def test_one_command_of_several_is_answered(speaker: Speaker) -> None:
     ]  # fmt: skip
 
 
+@in_processes
 def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
     """Killed between the POST and its answer, and nobody asks again: the run that reads it settles it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -451,7 +460,7 @@ def test_a_lost_answer_is_found_by_the_next_run(speaker: Speaker) -> None:
     assert speaker.outbox()[1]["status"] == "observed"
 
 
-@pytest.mark.ci
+@in_processes
 def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) -> None:
     """Not even in the right place: whoever guessed the token could keep us silent. `reply` asks whose token it is."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -468,6 +477,7 @@ def test_before_we_are_known_no_run_takes_a_marker_for_ours(speaker: Speaker) ->
     assert speaker.sql(by_mallory) == [(False, True)] * 2, "who we are became known after it was read"
 
 
+@in_processes
 @pytest.mark.parametrize("is_known", [False, True], ids=["first ever", "token changed hands"])
 def test_what_a_run_has_read_is_not_ruled_out(
     speaker: Speaker, monkeypatch: pytest.MonkeyPatch, is_known: bool
@@ -490,6 +500,7 @@ def test_what_a_run_has_read_is_not_ruled_out(
     assert speaker.outbox()[-1]["status"] == "posted"
 
 
+@in_processes
 def test_what_no_run_reads_is_not_ruled_out(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a repository in `pulls` a few pull requests are read: a run over everything hears nothing of its issues."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -515,6 +526,7 @@ def test_an_answer_that_was_deleted_before_it_was_heard(speaker: Speaker) -> Non
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
 
 
+@in_processes
 def test_an_answer_is_not_given_up_while_it_is_being_said(speaker: Speaker) -> None:
     """Forgotten in the midst of its POST it would be said once more by the next call: refused until that has ended."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -530,7 +542,7 @@ def test_an_answer_is_not_given_up_while_it_is_being_said(speaker: Speaker) -> N
     assert speaker.say(*words).code == 0 and answers(speaker) == ["t"]
 
 
-@pytest.mark.ci
+@in_processes
 def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None:
     """A stranger who pastes it is still heard; our answer is not taken for said because of it."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
@@ -549,6 +561,7 @@ def test_anothers_copy_of_our_marker_is_anothers_words(speaker: Speaker) -> None
     assert sorted(answers(speaker)) == ["t", "t", "t0"]  # one of them by hand
 
 
+@in_processes
 def test_status_tells_what_nobody_has_heard(speaker: Speaker, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planned and posted ones beyond a while, and failed ones, by token; in Prometheus' numbers too."""
     words = ("reply", "--issue", "1", "--body", "On it.", "--token", "t")
