@@ -153,18 +153,24 @@ class Project:
         token = {"SOURCES__GITHUB__TOKEN": self.token} if self.token else {}
         return {**kept, **token, "EARSHOT_DATA": str(self.data), **more}
 
+    @property
+    def secrets(self) -> list[str]:
+        return [self.token] if self.token else []
+
     def _checked(self, ended: Ended) -> Ended:
-        """Whatever happened, the token is nowhere."""
-        if self.token:
-            assert self.token not in ended.said
-            assert holders(self.data, self.token) == ""
+        """Whatever happened, no token is anywhere."""
+        for secret in self.secrets:
+            assert secret not in ended.said
+        assert holders(self.data, self.secrets) == ""
         return ended
 
 
-def holders(folder: Path, token: str) -> str:
-    """Files that a token stands in. Looked for in another process: one that closes a file loses all its locks on it."""
-    found = subprocess.run(["grep", "-rlaF", "--", token, folder], capture_output=True, text=True, check=False)
-    return found.stdout
+def holders(folder: Path, secrets: Sequence[str]) -> str:
+    """Files that one stands in. Looked for in another process: who closes a file loses all its locks on it."""
+    asked = [word for secret in secrets for word in ("-e", secret)]
+    if not asked:
+        return ""
+    return subprocess.run(["grep", "-rlaF", *asked, folder], capture_output=True, text=True, check=False).stdout
 
 
 @contextmanager
