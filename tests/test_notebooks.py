@@ -355,6 +355,13 @@ def served(request: pytest.FixtureRequest, home: DataDir) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def looked_at(request: pytest.FixtureRequest, demo_home: DataDir) -> Iterator[str]:
+    """Where nothing changes: one server for all that look."""
+    with serving(request.param, demo_home.path) as url:
+        yield url
+
+
 @pytest.mark.parametrize("served", ["feedback"], indirect=True)
 def test_a_reader_filters_and_a_publish_is_seen(served: str, home: DataDir, browser: Any) -> None:
     """Numbers follow the filter and the publish, the filter outlives it; what others wrote is text; nothing leaves the
@@ -386,14 +393,12 @@ def test_a_reader_filters_and_a_publish_is_seen(served: str, home: DataDir, brow
     assert (shown.complaints, shown.outside) == ([], [])
 
 
-@pytest.mark.parametrize("served", NOTEBOOKS, indirect=True)
-def test_a_page_looks_right_in_the_dark(
-    served: str, home: DataDir, browser: Any, request: pytest.FixtureRequest
-) -> None:
+@pytest.mark.parametrize("looked_at", NOTEBOOKS, indirect=True)
+def test_a_page_looks_right_in_the_dark(looked_at: str, browser: Any, request: pytest.FixtureRequest) -> None:
     """Charts are there, light on dark, nothing leaves the machine and the console is silent."""
-    shown = Charts(browser, served, "dark")
+    shown = Charts(browser, looked_at, "dark")
     shown.bars(2)
-    shown.keep(f"{request.node.callspec.params['served']}-dark")
+    shown.keep(f"{request.node.callspec.params['looked_at']}-dark")
     labels = shown.page.locator(".vega-embed svg.marks .role-axis-label text")
     ink = labels.first.evaluate("label => getComputedStyle(label).fill")
     paper = shown.page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -442,14 +447,14 @@ LOOK = """
 """
 
 
-@pytest.mark.parametrize("served", NOTEBOOKS, indirect=True)
-def test_a_page_fits_on_every_screen(served: str, home: DataDir, browser: Any, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("looked_at", NOTEBOOKS, indirect=True)
+def test_a_page_fits_on_every_screen(looked_at: str, browser: Any, request: pytest.FixtureRequest) -> None:
     """Nothing stands beyond its column or its picture, in one typeface, and nobody's backticks are printed."""
     for width in (700, 1280, 1920):
-        shown = Charts(browser, served, "light", width)
+        shown = Charts(browser, looked_at, "light", width)
         shown.bars(2)
         shown.page.wait_for_timeout(1500)  # pictures take the width of their place
-        shown.keep(f"{request.node.callspec.params['served']}-light-{width}")
+        shown.keep(f"{request.node.callspec.params['looked_at']}-light-{width}")
         found = shown.page.evaluate(LOOK)
         assert found == {"beyond": [], "faces": ["PT Sans"], "ticks": 0}, width
 

@@ -41,7 +41,7 @@ def mark(connection: duckdb.DuckDBPyConnection, tables: Mapping[str, Table], *, 
     loads = " UNION ALL ".join(each.format(name) for name in tables if "__" not in name)
     taken = "SELECT load_id FROM ops.taken_loads"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE untaken AS FROM ({loads}) WHERE load_id NOT IN ({taken})")
-    parts = ["SELECT NULL AS parent_key WHERE false"]
+    parts = ["SELECT CAST(NULL AS VARCHAR) AS parent_key WHERE false"]
     for (name,) in connection.execute("SELECT DISTINCT name FROM untaken").fetchall():
         if "parent_key" in tables[name].columns:
             new = f"SELECT load_id FROM untaken WHERE name = '{name}'"
