@@ -18,6 +18,7 @@ from pipelines.cli import main
 from pipelines.demo import TEAM, demo_sources
 from pipelines.sync.run import Options, sync
 from pipelines.warehouse.data_dir import DataDir
+from tests.once import once
 
 NOW = pendulum.datetime(2026, 11, 1, 12)  # of the story, when the demo's first run reads it
 REAL_NOW = times.now
@@ -65,9 +66,10 @@ def worlds() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def demo_home(tmp_path_factory: pytest.TempPathFactory) -> DataDir:
-    home = DataDir(tmp_path_factory.mktemp("demo"))
-    asyncio.run(sync(home, demo_sources(0), Options(keep_payloads=False, team=TEAM)))
-    return home
+    def make(folder: Path) -> None:
+        asyncio.run(sync(DataDir(folder), demo_sources(0), Options(keep_payloads=False, team=TEAM)))
+
+    return DataDir(once(tmp_path_factory, "demo", make))
 
 
 @pytest.fixture

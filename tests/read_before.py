@@ -10,6 +10,7 @@ import pytest
 from pipelines.demo.gitlab.project import Project as World
 from pipelines.demo.gitlab.world import GitLabWorld
 from tests import test_gitlab_kills as on_gitlab
+from tests.once import once
 from tests.story import served, small_world
 
 __all__ = ["GitLabStory", "gitlab_read", "gitlab_story", "small_world_read"]
@@ -25,9 +26,12 @@ class GitLabStory:
 @pytest.fixture(scope="session")
 def gitlab_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of who has read `past()`."""
-    with on_gitlab.served(on_gitlab.past()[0], tmp_path_factory.mktemp("read")) as project:
-        assert project.quick().code == 0
-    return project.data
+
+    def make(folder: Path) -> None:
+        with on_gitlab.served(on_gitlab.past()[0], folder) as project:
+            assert project.quick().code == 0
+
+    return once(tmp_path_factory, "gitlab", make) / "data"
 
 
 @pytest.fixture
@@ -41,6 +45,9 @@ def gitlab_story(gitlab_read: Path, tmp_path: Path) -> Iterator[GitLabStory]:
 @pytest.fixture(scope="session")
 def small_world_read(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of who has read `small_world()`."""
-    with served(small_world()[0], tmp_path_factory.mktemp("read")) as project:
-        assert project.quick().code == 0
-    return project.data
+
+    def make(folder: Path) -> None:
+        with served(small_world()[0], folder) as project:
+            assert project.quick().code == 0
+
+    return once(tmp_path_factory, "small world", make) / "data"

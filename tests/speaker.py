@@ -20,6 +20,7 @@ from pipelines.demo.github.world import GitHubWorld
 from pipelines.demo.server.serve import serving
 from pipelines.models.slash_commands import tokens
 from tests.in_memory import InMemory, opened, snapshot
+from tests.once import once
 from tests.story import KILLED_RUN, NOW, REPO, Ended, Project
 
 WRITE_TOKEN = "may-write-token"
@@ -111,8 +112,12 @@ def speaking(
 @pytest.fixture(scope="session")
 def heard(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data of who has read the spoken world."""
-    with speaking(tmp_path_factory.mktemp("heard")) as speaker:
-        return speaker.data
+
+    def make(folder: Path) -> None:
+        with speaking(folder):
+            pass
+
+    return once(tmp_path_factory, "heard", make) / "data"
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipelines.warehouse.configured import home_of
 from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError
 from tests.asked import Reader
+from tests.once import once
 
 DATA = Path("data") / "demo"
 
@@ -29,7 +31,11 @@ DATA = Path("data") / "demo"
 @pytest.fixture(scope="module")
 def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A demo as a newcomer runs it, twice, and what it printed."""
-    folder = tmp_path_factory.mktemp("newcomer")
+    folder = once(tmp_path_factory, "newcomer", demonstrated)
+    return folder, orjson.loads((folder / "told.json").read_bytes())
+
+
+def demonstrated(folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.delenv("EARSHOT_DATA", raising=False)
@@ -44,7 +50,7 @@ def typed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
                 answered = orjson.loads(ask("list", "commands", "--unanswered", "--json"))["data"][-1]["command_key"]
                 ask("reply", answered, "--body", "Done.")
                 ask("reply", "--mr", "console!13", "--body", "On its way.")
-    return folder, told
+    (folder / "told.json").write_bytes(orjson.dumps(told))
 
 
 def ask(*words: str) -> str:
@@ -125,7 +131,9 @@ def test_an_answer_is_heard_by_the_next_run(there: Path) -> None:
         assert [(each.source, each.runs) for each in memory.sent] == [("github", 1), ("gitlab", 1)]
 
 
-def test_the_third_run_finds_it_quiet(typed: tuple[Path, list[str]], there: Path) -> None:
+def test_the_third_run_finds_it_quiet(there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(there, tmp_path / DATA)
+    monkeypatch.chdir(tmp_path)
     ended = CliRunner().invoke(main, ["--demo", "--json"])
     told = orjson.loads(ended.stdout)["data"]
     assert told["new_events"] == {} and told["published_bytes"] is None
