@@ -7,7 +7,7 @@ check:          ## exactly what CI runs
 	ruff check .
 	mypy
 	pytest
-	pytest -m ci
+	pytest -m ci --dist loadfile
 
 format:
 	ruff format .
