@@ -2,12 +2,12 @@
 
 Runs, resources, ledger, rechecks and models are the product's; only dlt's packages and files, the readers' copy, and
 what columns mean (a third of a first build) are left out. It keeps what dlt keeps: rows by key, versions once, children
-replaced with their root, the load that brought them. That it
-leaves the same rows as the real way is a test of its own (test_in_memory.py). What is about files, locks, kills or dlt
-itself takes the real way.
+replaced with their root, the load that brought them. That it leaves the same rows as the real way is a test of its own
+(test_in_memory.py). What is about files, locks, kills or dlt itself takes the real way.
 """
 
 import shutil
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from copy import deepcopy
@@ -48,6 +48,7 @@ LOADS = "(load_id VARCHAR, schema_name VARCHAR, status BIGINT, inserted_at TIMES
 D = TypeVar("D", bound=Desk)
 INSTEAD_OF: dict[Path, "InMemory"] = {}  # the file that readers would open → where all in this process look instead
 MADE: list["InMemory"] = []  # by the tests that are not over
+BUILDING = threading.local()
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,14 @@ class InMemory(Embedded):
         with self.db.cursor() as connection:
             yield connection
 
-    def building(self, home: DataDir, config: Mapping[str, Any]) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        return self.looking(home)
+    @contextmanager
+    def building(self, home: DataDir, config: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self.looking(home) as connection:
+            BUILDING.in_memory = True
+            try:
+                yield connection
+            finally:
+                BUILDING.in_memory = False
 
     def held_open(self, home: DataDir, config: Mapping[str, Any], settings: Iterable[str]) -> nullcontext[None]:
         return nullcontext()
@@ -270,7 +277,7 @@ def found_in_memory() -> Iterator[None]:
     commented = build._comment
 
     def comment(connection: duckdb.DuckDBPyConnection, *said: Any) -> None:
-        if connection.execute("SELECT current_database()").fetchone() != ("memory",):
+        if not getattr(BUILDING, "in_memory", False):
             commented(connection, *said)
 
     with (
