@@ -42,9 +42,9 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever wants a server runs in CI, wherever it stands."""
+    """Whatever wants a server, or dlt and files for what others ask of memory, runs in CI, wherever it stands."""
     for item in items:
-        if "server" in getattr(item, "fixturenames", ()):
+        if "server" in getattr(item, "fixturenames", ()) or item.get_closest_marker("on_disk"):
             item.add_marker("ci")
 
 

@@ -154,6 +154,7 @@ def test_what_could_not_be_asked_is_a_failure_and_no_skip(desk: BlueskyDesk, wor
     assert set(skipped(desk)) == {"not a handle"}
 
 
+@pytest.mark.ci
 def test_the_lines_are_seen_by_who_starts_a_run(tmp_path: Path) -> None:
     """Beside the screen: what happened, without asking for more; with `-v` every scan, and who has nothing new."""
 

@@ -80,6 +80,7 @@ def test_a_cursor_that_was_reset_makes_a_sweep_due(
     assert not gitlab.run().sources[0].swept
 
 
+@pytest.mark.ci
 def test_a_reset_feed_is_compared_with_its_own_records(tmp_path: Path) -> None:
     """On Bluesky a sweep looks at what is held: what never was is listed by the deep one alone."""
     sky = BlueskyWorld(NOW)

@@ -176,6 +176,7 @@ def test_an_address_is_one_or_none(url: str | None, expected: list[str]) -> None
     assert links(markdown(digest([thread(url=url)]))) == expected
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("write", [text, markdown])
 def test_however_much_there_is_it_is_one_message(write: Any) -> None:
     rows = [thread("検索 " * 500, place="検" * 90, last_author="w" * 300, waiting_on="@" * 300)] * 50

@@ -30,6 +30,7 @@ def found(reader: Reader, sources: list[Any]) -> Counter[str]:
     return Counter(each.what for each in verify(reader.home, sources, Options(keep_payloads=False)).differences)
 
 
+@pytest.mark.ci
 def test_a_whole_warehouse_differs_in_nothing(own: Reader) -> None:
     """All three sources, read twice the same; and nothing is written beside it."""
     before = {path.name: path.read_bytes() for path in own.home.path.iterdir()}
@@ -77,6 +78,7 @@ def verified(told: GitHubDesk, **config: Any) -> list[tuple[str, str, str]]:
     return [(each.what, each.scope_name, each.kind) for each in verdict.differences]
 
 
+@pytest.mark.ci
 def test_the_oldest_is_missed_too_when_it_is_gone(tmp_path: Path) -> None:
     """Nothing older is left there to tell how far back was read, or nothing at all; what a place was read from does."""
     world = GitHubWorld(NOW)
@@ -92,6 +94,7 @@ def test_the_oldest_is_missed_too_when_it_is_gone(tmp_path: Path) -> None:
     assert verified(told) == [(DELETED, "lantern/old", "issue"), (DELETED, "lantern/single", "issue")]
 
 
+@pytest.mark.ci
 def test_what_lies_before_the_configured_start_is_not_called_deleted(tmp_path: Path) -> None:
     """Held from when more was read. That an older issue moved since shows nothing of those between it and the start."""
     world = GitHubWorld(NOW)
