@@ -276,7 +276,7 @@ def test_a_file_of_an_earlier_version_moves_and_a_lost_server_is_told_in_one_lin
     assert done.exit_code == 0 and "events are there now" in done.output, done.output
 
 
-def test_what_moves_is_minded_as_it_was(server: Cluster, tmp_path: Path) -> None:
+def test_what_moves_is_minded_as_it_was(first: Path, server: Cluster, tmp_path: Path) -> None:
     """Whose words count, and what was blocked: till the next run everybody's counted, strangers' commands too. And that
     run has nothing to build.
     """
