@@ -116,13 +116,10 @@ class Remote:
     async def embed(self, texts: Sequence[str]) -> list[bytes]:
         import httpx
 
-        from sources.core.http.trust import trusted
-
         headers = {"Authorization": f"Bearer {self.config.api_key}"} if self.config.api_key else {}
         timeout = self.config.timeout_seconds
         try:
-            client = httpx.AsyncClient(headers=headers, timeout=timeout, verify=trusted())
-            async with asyncio.timeout(timeout), client:
+            async with asyncio.timeout(timeout), httpx.AsyncClient(headers=headers, timeout=timeout) as client:
                 answer = await client.post(self.url, json=self.asked(list(texts)))
         except (httpx.HTTPError, TimeoutError) as error:
             why = "no answer in time" if isinstance(error, TimeoutError | httpx.TimeoutException) else str(error)
