@@ -27,7 +27,7 @@ class Scope:
     scope: str
     name: str
     root: str  # the path that all others stand on
-    now: DateTime  # the server's clock when this reading began
+    now: DateTime  # the server's clock when this package of the reading began
     reading: Reading
     since: Callable[[DateTime], dict[str, str]]  # how its lists are asked for what changed since
     filters: bool = False  # whether rows are taken out after paging, so that a short page says nothing

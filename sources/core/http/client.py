@@ -266,7 +266,7 @@ async def connect(
     async with httpx.AsyncClient(
         headers={"user-agent": "earshot", "accept": "application/json", "accept-encoding": PACKED, **headers},
         http2=url.startswith("https:"),
-        verify=not url.startswith("http:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # whom to trust takes 25 ms
+        verify=not url.startswith("http:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),  # certificates take 25 ms
         timeout=timeout,
         limits=httpx.Limits(max_connections=32, max_keepalive_connections=32),
         transport=transport,
