@@ -61,6 +61,7 @@ class InMemory(Embedded):
     copies: list[Path] = field(default_factory=list)  # one at most: for snapshots, until it is used again
 
     def __post_init__(self) -> None:
+        self.db.execute("PRAGMA disable_optimizer")  # of a few rows: to plan well takes longer than to ask badly
         MADE.append(self)
 
     def is_there(self, home: DataDir) -> bool:
