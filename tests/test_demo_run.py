@@ -75,6 +75,11 @@ def test_a_demo_run_reads_all_three(typed: tuple[Path, list[str]], there: Path) 
         assert sorted(db.execute(placed).fetchall()) == [("github", True), ("gitlab", True)]
 
 
+def test_it_tells_when_there_is_more_to_come(typed: tuple[Path, list[str]]) -> None:
+    assert "two minutes\npass in the story" in typed[1][0] and "told to its end" not in typed[1][0]
+    assert "told to its end" in typed[1][1] and "two minutes" not in typed[1][1]
+
+
 def test_what_it_prints_next_works_as_it_is_typed(typed: tuple[Path, list[str]]) -> None:
     """Copied line by line into a bash: each ends well, and shows somebody's words."""
     lines = [line for line in typed[1][1].splitlines() if line.startswith("  ") and not line.startswith("    ")]

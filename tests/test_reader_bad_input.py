@@ -40,7 +40,12 @@ SQL = "x'; DROP TABLE feedback.events; --"
         (["ack", "\udcff", "--as", "bot"], 2, "is not UTF-8"),
         (["list", "nothing"], 2, "No such command 'nothing'"),
         (["status", "--interval", "soon"], 2, "expected a period"),
+        (["show", "mr", "https://gitlab.com/lantern/console"], 2, "nor its address"),
+        (["lsit"], 2, "Did you mean 'list'?"),
         (["sql", "SELECT nothing"], 2, "nothing"),
+        (["sql", "FROM nothing"], 2, "`earshot schema` tells what there is to ask"),
+        (["sql", ""], 2, "there is no question"),
+        (["sql", " ; "], 2, "there is no question"),
         (["sql", "SELECT * FROM read_text('/etc/passwd')"], 2, "disabled by configuration"),
     ],
 )
@@ -197,6 +202,7 @@ def test_without_a_warehouse_the_way_to_one_is_told(tmp_path: Path) -> None:
     ):
         asked = empty.ask(*words)
         assert asked.code == 1 and "no warehouse in" in asked.err and "earshot sync" in asked.err
+        assert f"`export EARSHOT_DATA={tmp_path}/none/demo`" in asked.err, "where the demo goes from here"
     assert "no run has been here" in empty.ask("status").err
     assert empty.json("list", "mrs")["error"]["code"] == "NOTHING_YET"
     assert not empty.home.path.exists()

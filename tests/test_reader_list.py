@@ -184,6 +184,7 @@ def test_threads_of_one_thing_and_who_waits_longest(demo: Reader) -> None:
     assert [row["last_at"] for row in rest["data"]] == oldest[5:10] and rest["meta"]["total"] == len(oldest)
     beyond = demo.json(*words, "--offset", "9999")
     assert beyond["data"] == [] and beyond["meta"]["total"] == len(oldest)
+    assert f"nothing after them: these are {len(oldest)}." in demo.ask(*words, "--offset", "9999").out
     assert demo.ask("list", "threads", "--mr", "console/999").code == 1
 
 

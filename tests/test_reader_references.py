@@ -93,6 +93,15 @@ def test_a_whole_path_is_that_project_and_no_other(own: Reader) -> None:
     assert own.data("show", "mr", "x/lantern/console/1")["scope_name"] == "x/lantern/console"
 
 
+def test_the_address_that_a_browser_shows_is_a_reference(demo: Reader) -> None:
+    """Of any page of it, also where the service told another host's; of another kind it is nothing."""
+    for noun in ("mr", "pr", "issue"):
+        for row in demo.data("list", f"{noun}s", "--limit", "3"):
+            for tail in ("", "#note_5", "/diffs", "?tab=1"):
+                assert demo.data("show", noun, row["url"] + tail)["parent_key"] == row["parent_key"], row["url"]
+    assert demo.ask("show", "mr", row["url"]).code == 1
+
+
 @pytest.mark.parametrize("words", [["show", "mr", "console/1"], ["show", "issue", "console/1"], ["list", "mrs"]])
 def test_an_interactive_shell_takes_them_as_they_are(demo: Reader, tmp_path: Path, words: list[str]) -> None:
     """No history expansion, no comment: what stands there arrives. `console!1` would not."""

@@ -102,6 +102,23 @@ def test_named_targets_make_nothing_fresh_and_nothing_sick(own: Reader) -> None:
     assert codes(own, "--interval", "1h") == {"STALE"}
 
 
+@pytest.mark.parametrize("width", [80, 160])
+def test_a_long_error_takes_nothing_from_the_other_columns(own: Reader, width: int) -> None:
+    with Ledger.open(own.home.control) as ledger:
+        ledger.finish(ledger.begin("surgical", ["gitlab"]), "failed", 6, error="!999: NOT_FOUND " + "not found " * 40)
+    shown = next(line for line in own.ask("status", width=width).lines if "#2" in line)
+    assert re.match(r"#2 +failed  surgical  \d{4}-\d\d-\d\d \d\d:\d\d.* +!999", shown) and len(shown) <= width
+
+
+def test_a_list_without_a_word_has_no_newest(own: Reader) -> None:
+    """It is no list of 1970, 56 years behind."""
+    with duckdb.connect(str(own.home.published)) as connection:
+        connection.execute("UPDATE ops.cursors SET newest = '1970-01-01T00:00:00Z' WHERE surface = 'issues'")
+    told = [row["newest"] for row in own.data("status")["cursors"] if row["surface"] == "issues"]
+    assert told and set(told) == {None}
+    assert "1970" not in own.ask("status", "-v").out
+
+
 def test_what_is_missing_is_counted(own: Reader) -> None:
     """A thread that lacks a comment, a list read in part: incomplete, by name."""
     with duckdb.connect(str(own.home.published)) as connection:

@@ -198,7 +198,8 @@ def _answer(
     by: str | None = None,
 ) -> Answer:
     """`by`: what rows are known by that have no number of their own; a short id of it is looked up again."""
-    empty = "" if rows else why_empty(warehouse, asked)
+    beyond = f"There is nothing after them: these are {total:,}."
+    empty = "" if rows else beyond if total else why_empty(warehouse, asked)
     known = names(warehouse)
     for row in rows:
         row["place"] = reference(row, known)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from datetime import time
 from functools import partial
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from traceback import clear_frames
 from typing import Any
@@ -27,6 +27,7 @@ JSON_INTEGERS = range(-(2**63), 2**64)
 SHOWN = 40
 DRAWN = 9_999  # more rows than DuckDB draws as a table
 AT_ONCE = 5_000
+SCHEMA = "`earshot schema` tells what there is to ask"
 Rows = Iterable[Sequence[Any]]
 Form = Callable[[duckdb.DuckDBPyRelation, int | None], Answer]
 
@@ -47,6 +48,8 @@ def sql(query: str, limit: int | None, as_csv: bool, parquet: Path | None) -> An
     A table on a terminal shows the first rows; --json, --csv and --parquet have them all.
     """
     _refuse_logging(query)
+    if not query.strip(" \t\n;"):
+        raise Refusal("SQL", "there is no question", SCHEMA, USAGE)
     context = click.get_current_context()
     as_json = bool(context.params["as_json"])
     if as_csv and (as_json or parquet):
@@ -58,7 +61,8 @@ def sql(query: str, limit: int | None, as_csv: bool, parquet: Path | None) -> An
     except Exception as error:
         clear_frames(error.__traceback__)  # a result that is held keeps this process from opening the file again
         if isinstance(error, duckdb.Error):
-            raise Refusal("SQL", str(error), exit_code=USAGE) from None
+            hint = SCHEMA if isinstance(error, duckdb.CatalogException | duckdb.BinderException) else ""
+            raise Refusal("SQL", str(error), hint, USAGE) from None
         raise
 
 
@@ -66,7 +70,7 @@ def _refuse_logging(query: str) -> None:
     """DuckDB's log in a file, which it may not write here, ends the whole process with its last connection."""
     starts = [start for start, _ in duckdb.tokenize(query)]
     raw = query.encode()  # where tokens start is told in bytes
-    for start, end in zip(starts, [*starts[1:], len(raw)], strict=True):
+    for start, end in pairwise([*starts, len(raw)]):
         if raw[start:end].decode(errors="replace").strip().strip('"').casefold() == LOGGING:
             raise Refusal("SQL", f"{LOGGING}: a question writes nothing", exit_code=USAGE)
 

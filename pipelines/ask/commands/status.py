@@ -16,6 +16,7 @@ from pipelines.ask.query.health import Trouble, expected, judge, moment, slo_sec
 from pipelines.ask.query.published import Row, home
 from pipelines.ask.query.times import ago, ago_short, instant, length, period
 from pipelines.warehouse.configured import its_config
+from pipelines.warehouse.files import DEMO_RUN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +66,7 @@ def status(check: bool, interval: int | None, prometheus: bool, verbose: bool) -
         _verdict(console, control, held, troubles)
         _runs(console, control)
         _cursors(console, control, held, is_whole=verbose)
-        _health(console, control, held, interval)
+        _health(console, control, held, interval, is_demo=(place.path / DEMO_RUN).exists())
 
     return Answer(data, show, exit_code=exit_code)
 
@@ -88,8 +89,10 @@ def _runs(console: "Console", control: Control) -> None:
     if not control.runs:
         console.print("  none yet: run `earshot sync`")
         return
-    columns = ["  run", "", "mode", "started", "", "took", "requests", "new rows", ""]
-    console.print(table(columns, (_run(row, short=console.width < WIDE) for row in control.runs)))
+    columns = ["  run", "", "mode", "started", "", "took", "requests", "new rows"]
+    rows = [_run(row, short=console.width < WIDE) for row in control.runs]
+    taken = sum(max(map(len, cells)) + 2 for cells in zip(columns, *(row[:-1] for row in rows), strict=True))
+    console.print(table([*columns, ("", {"max_width": max(console.width - taken, 1)})], rows))  # what is long yields
 
 
 def _run(row: Row, *, short: bool) -> list[Any]:
@@ -143,7 +146,7 @@ def _when(moment: datetime | None, *, short: bool) -> tuple[str, str]:
     return (instant(moment)[:MINUTES], ago_short(moment)) if short else (instant(moment), ago(moment))
 
 
-def _health(console: "Console", control: Control, held: Held, interval: int) -> None:
+def _health(console: "Console", control: Control, held: Held, interval: int, *, is_demo: bool) -> None:
     told: list[tuple[str, str]] = []
     whole = held.parents - len(held.incomplete)
     if held.published:
@@ -154,21 +157,21 @@ def _health(console: "Console", control: Control, held: Held, interval: int) -> 
             when = ago(moment(quota["told_at"]))
             told.append(("Quota left:", f"{line(source)} {quota['remaining']:,}{limit}, told {when}"))
     if held.lag_p95 is not None:
-        promised = f"promised, as runs come every {length(interval)}: {length(slo_seconds(interval))}"
-        told.append(("Lag (p95):", f"{length(held.lag_p95)} over {held.lag_events:,} events; {promised}"))
+        promised = f"with a run every {length(interval)} it is to be {length(slo_seconds(interval))}"
+        told.append(("Lag (p95):", f"{length(held.lag_p95)} over {held.lag_events:,} events; {promised} at most"))
     console.print()
-    for name, words in [*told, *_accounts(held)]:
+    for name, words in [*told, *_accounts(held, is_demo=is_demo)]:
         hang(console, f"{name:13}", words)
     _skipped(console, control)
 
 
-def _accounts(held: Held) -> Iterator[tuple[str, str]]:
+def _accounts(held: Held, *, is_demo: bool) -> Iterator[tuple[str, str]]:
     """How old the rarest comparison is, and what was met that nobody here can read yet."""
     deep = held.deep_sweep
     if deep and deep["accounts"]:
         made = f", the earliest {ago(deep['earliest_at'])}" if deep["swept"] else " (never yet)"
         yield "Deep sweep:", f"{deep['swept']:,} of {deep['accounts']:,} accounts{made}; by itself weekly, or now:"
-        yield "", "earshot sync --sweep --deep"
+        yield "", f"earshot sync{' --demo' if is_demo else ''} --sweep --deep"
     if held.other_embeds:
         kinds = ", ".join(f"{line(row['type'])} ({row['posts']:,})" for row in held.other_embeds[:SHOWN])
         yield "Unknown:", f"kept raw in bluesky.posts.other_embeds: {kinds}"

@@ -19,7 +19,8 @@ __all__ = ["Control", "Held", "read_control", "read_held"]
 ANSWER_COUNTS = "SELECT source, status, count(*) FROM answers GROUP BY source, status ORDER BY source, status"
 
 CURSORS = """
-SELECT source, scope, scope_name, surface, newest, is_complete FROM ops.cursors
+SELECT source, scope, scope_name, surface, nullif(newest, TIMESTAMPTZ '1970-01-01 00:00:00+00') AS newest, is_complete
+FROM ops.cursors
 WHERE newest IS NOT NULL OR since IS NOT NULL OR NOT is_complete
 ORDER BY source, scope_name, surface
 """

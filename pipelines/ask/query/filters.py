@@ -46,9 +46,7 @@ OPTIONS = {
     "label": click.option("--label", "labels", metavar="NAME", multiple=True, help="Repeat to ask for all of them."),
     "since": click.option("--since", type=since, metavar="WHEN", help="Touched since: 3d, 12h, 2w, 2026-01-31."),
     "waiting_on": click.option("--waiting-on", metavar="WHO", help="Whose turn it is: team, a name, anyone."),
-    "unresolved": click.option(
-        "--unresolved", is_flag=True, help="With a thread not told to be resolved (GitHub tells of none)."
-    ),
+    "unresolved": click.option("--unresolved", is_flag=True, help="With a thread that is not told to be resolved."),
     "kind": click.option("--kind", metavar="KIND", help="Only this kind of utterance, e.g. note, review, post."),
     "limit": click.option("--limit", type=click.IntRange(1, MOST), default=20, show_default=True),
     "offset": click.option("--offset", type=click.IntRange(0, MOST), default=0, help="Leave out so many of the first."),

@@ -16,14 +16,20 @@ THREADS = "feedback.threads"
 
 # with a slash as it is printed, or with the sign that the forges write
 REFERENCE = re.compile(r"(?:(?:(?P<source>[a-z]+):)?(?P<project>[^!#:\s]+?)?[/!#])?(?P<number>\d{1,18})")
+ADDRESS = re.compile(
+    r"https?://[^/\s]+/(?P<project>[^\s?#]+?)/(?:-/)?(?:issues|work_items|merge_requests|pull)/(?P<number>\d{1,18})"
+    r"(?:[/?#]\S*)?"
+)
 POST = re.compile(r"(?:at://|https?://[^/]+/profile/)(?P<actor>[^/?#]+)/[^/?#]+/(?P<key>[^/?#]+)")
 
 
 def referred(typed: str) -> tuple[dict[str, str | None], int]:
     """The project (and its source), where they are named too, and the number."""
+    if address := ADDRESS.fullmatch(typed.strip()):  # in a browser
+        return {"project": address["project"], "source": None}, int(address["number"])
     found = REFERENCE.fullmatch(typed.strip())
-    if not found:
-        raise Refusal("USAGE", f"{typed!r} is not a number like 847 or console/847", exit_code=USAGE)
+    if not found or "://" in typed:
+        raise Refusal("USAGE", f"{typed!r} is not a number like 847 or console/847, nor its address", exit_code=USAGE)
     return {"project": found["project"], "source": found["source"]}, int(found["number"])
 
 

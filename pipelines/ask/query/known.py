@@ -19,7 +19,7 @@ SELECT DISTINCT scope_name AS name FROM (
     UNION ALL SELECT scope_name FROM ops.cursors
     UNION ALL SELECT scope_name FROM ops.scopes
     UNION ALL SELECT scope_name FROM ops.failures
-) AS told WHERE scope_name IS NOT NULL ORDER BY name
+) AS told WHERE scope_name <> '*' ORDER BY name
 """
 HELD_SOURCES = "SELECT DISTINCT source AS name FROM feedback.events"
 HELD_KINDS = "SELECT DISTINCT kind AS name FROM feedback.events ORDER BY name"
@@ -55,7 +55,7 @@ def refuse(option: str, typed: str, known: Iterable[str]) -> None:
         return
     near = nearest(typed.strip("/"), names)
     meant = f"; did you mean {near}?" if near else ""
-    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    more = f" and {len(names) - NAMED:,} more: `earshot status -v` names all" if len(names) > NAMED else ""
     hint = f"there is {', '.join(names[:NAMED])}{more}" if names else "nothing has been read yet: see `earshot status`"
     raise Refusal("UNKNOWN_NAME", f"no {option} {typed} here{meant}", hint, USAGE)
 

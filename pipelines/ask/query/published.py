@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import duckdb
 
 from pipelines.ask.format.answer import USAGE, Refusal
+from pipelines.sync.output.summary import shown_path
 from pipelines.warehouse.configured import its_home
 from pipelines.warehouse.data_dir import DataDir, as_dicts
 from pipelines.warehouse.version import OtherVersion
@@ -101,7 +103,8 @@ def _nothing_yet(place: DataDir) -> Refusal:
     return Refusal(
         "NOTHING_YET",
         f"no warehouse in {place.path} yet",
-        "`earshot init` asks what to read; or try it: `earshot sync --demo`, then `export EARSHOT_DATA=data/demo`",
+        "`earshot init` asks what to read; or try it: `earshot sync --demo`, then"
+        f" `export EARSHOT_DATA={quote(shown_path(place.path / 'demo'))}`",
     )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pipelines.sync.output.report import Report, SourceReport
     from sources.core.reading import Unread
 
-__all__ = ["Beside", "envelope", "envelope_of", "plural", "safe", "summary"]
+__all__ = ["Beside", "envelope", "envelope_of", "plural", "safe", "shown_path", "summary"]
 
 NAMED, MOST_TOLD = 3, 100  # records in quarantine, for people and for programs
 BIDI = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
@@ -154,7 +154,7 @@ def _ending(report: "Report", home: DataDir) -> str:
         return f"Nothing changed: the warehouse is as it was. {took}"
     size, total = report.published_bytes / 2**20, sum(report.new_events.values())
     shared = home.destination.is_shared
-    where = home.destination.told(home) if shared else f"{_shown_path(home.published)} ({size:.1f} MB copied)"
+    where = home.destination.told(home) if shared else f"{shown_path(home.published)} ({size:.1f} MB copied)"
     if not report.is_read:
         return f"Nothing could be read; what was read before was made ready for readers again. {took}"
     return f"{total:,} new {plural('event', total)} published to {where} in {took}"
@@ -162,16 +162,17 @@ def _ending(report: "Report", home: DataDir) -> str:
 
 def _next_steps(report: "Report", home: DataDir, demo: bool) -> str:
     """Commands on lines of their own, to be copied as they are."""
-    data = quote(_shown_path(home.path))
+    data = quote(shown_path(home.path))
     if not report.is_read:
         return f"What is wrong, and what to do about it:\n  {_program('earshot')} status"
     if demo:
-        return DEMO_STEPS.format(data=data, earshot=_program("earshot"))
+        after = MORE_TO_COME if report.run_id == 1 else TOLD_TO_ITS_END
+        return DEMO_STEPS.format(data=data, earshot=_program("earshot")) + after
     named = f"EARSHOT_DATA={data} " if "EARSHOT_DATA" in os.environ else ""
-    pipelines = f" --pipelines-dir {quote(_shown_path(home.working))}" if named else ""
+    pipelines = f" --pipelines-dir {quote(shown_path(home.working))}" if named else ""
     return (
         f"What is said, and how far each list was read:\n  {named}{_program('earshot')} list threads\n"
-        f"  {_program('dlt')} pipeline{pipelines} earshot_{report.sources[0].source} info"
+        f"  {_program('dlt')} pipeline{pipelines} earshot_{report.sources[0].source} info -v"
     )
 
 
@@ -181,8 +182,11 @@ Next, in this shell:
   {earshot} list threads --since 3d
   {earshot} sql "SELECT author, body FROM feedback.comments WHERE body > '' ORDER BY created_at DESC LIMIT 5"
   {earshot} list commands --unanswered
-Answer one (earshot reply KEY --body Done.), which leaves nothing on any service, and run the demo again: two minutes
+Answer one (earshot reply KEY --body Done.), which leaves nothing on any service, and run the demo again: """
+MORE_TO_COME = """two minutes
 pass in the story, and only the news is read."""
+TOLD_TO_ITS_END = """it hears you.
+Nobody else says anything more: the story is told to its end."""
 
 
 def _program(name: str) -> str:
@@ -191,7 +195,7 @@ def _program(name: str) -> str:
     return quote(beside) if which(name) is None and os.path.exists(beside) else name
 
 
-def _shown_path(path: Any) -> str:
+def shown_path(path: Any) -> str:
     from pathlib import Path
 
     try:
