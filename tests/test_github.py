@@ -482,6 +482,28 @@ def test_what_changes_in_a_long_run_of_many_packages_is_not_taken_for_the_future
     read.judge()
 
 
+def test_a_pull_request_of_the_future_and_a_small_budget_come_to_an_end(
+    read: Desk, repo: Repo, world: GitHubWorld
+) -> None:
+    """It is read in every package until its time has come: that the clock goes on meanwhile is no news."""
+    here = world.now
+    world.now = here.add(hours=10)
+    repo.review(2, "odile", "COMMENTED", "From tomorrow.")
+    repo.comment(1, "maya", "From tomorrow, too.")
+    read.run()
+    world.now = here.add(minutes=5)
+    repo.comment(1, "odile", "And back.")
+
+    def goes_on(_: Request) -> Response | None:
+        world.advance(seconds=1)
+        return Response(500) if len(read.app.log) > 400 else None
+
+    read.app.switches.fault = goes_on
+    for _ in range(2):  # the cursor is not believed, and then it is
+        assert read.run(chunk_rows=1).exit_code == 0
+    read.judge()
+
+
 def test_a_clock_put_back_and_a_small_budget_come_to_an_end(read: Desk, repo: Repo, world: GitHubWorld) -> None:
     """A cursor of the future is not believed: a list that stopped for its budget would begin again, and so for ever."""
     put_back(read, repo, world)

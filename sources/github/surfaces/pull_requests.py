@@ -135,7 +135,8 @@ async def _catch_up(
     first = (await beginning(ask, None, PER_PAGE, mark.etag)).seen(sight)
     if first.answer.not_modified:
         return
-    newest = max([mark.newest, *(min(moment, first.answer.date) for moment in _moments(first))])
+    # what lies in the future moves nothing: by the clock alone each package would be further on than the one before
+    newest = max([mark.newest, *(moment for moment in _moments(first) if moment <= first.answer.date)])
     window: dict[str, str] = {}
     async for page in walk(ask, sight, seeks=False, first=first):
         sightings = page.sightings
