@@ -141,6 +141,13 @@ def test_a_long_piece_stays_below_its_title(data: Path) -> None:
     assert "Cold cache" in head and len(rest) > 2 and all(line.startswith("    ") for line in rest), out
 
 
+def test_what_was_found_is_seen_though_much_stands_before_it(tmp_path: Path) -> None:
+    with opened(tmp_path / "search.sqlite") as index, index.writing():
+        index.replace([row("acme/web#9", "At night", f"{'considerably ' * 40}灯亮着 and so on")], [])
+    out = CliRunner().invoke(main, ["search", "灯亮着"], env={"EARSHOT_DATA": str(tmp_path), "COLUMNS": "80"}).stdout
+    assert "灯亮着" in out and max(map(len, out.splitlines())) <= 80, out
+
+
 def test_other_peoples_words_do_nothing_on_the_screen(data: Path) -> None:
     """Escape and bidi sequences are shown as what they are, markup is text."""
     for mode in ([], ["--json"]):

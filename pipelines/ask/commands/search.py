@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["search"]
 
+FOUND = "bold yellow"
+BEFORE = 40  # letters before what was found, where the beginning leaves no room for it
 KNOWN = ("issue", "merge_request", "pull_request", "post", *KINDS)
 
 NAMES = "SELECT DISTINCT scope_name FROM documents WHERE scope_name IS NOT NULL"
@@ -90,6 +92,7 @@ def _reference(hit: Hit) -> str:
 def _show(console: "Console", hit: Hit) -> None:
     from datetime import datetime
 
+    from rich.cells import cell_len
     from rich.text import Text
 
     head = Text.assemble((_reference(hit), "cyan"), "  ")
@@ -98,8 +101,11 @@ def _show(console: "Console", hit: Hit) -> None:
     console.print(head)
     about = [hit.kind.replace("_", " "), at(hit.author), ago(datetime.fromisoformat(hit.updated_at)), f"{hit.score:g}"]
     console.print(Text(f"    {' · '.join(part for part in about if part)} · {line(hit.url)}", "dim"), soft_wrap=True)
-    words = _marked(hit.snippet, hit.highlights, "")
-    words.truncate((console.width - 4) * 2, overflow="ellipsis")
+    words, room = _marked(hit.snippet, hit.highlights, ""), (console.width - 4) * 2
+    found = next((span for span in words.spans if span.style == FOUND), None)
+    if found and cell_len(words.plain[: found.end]) >= room:  # what was found is to be seen
+        words = Text("…") + words[max(0, found.start - BEFORE) :]
+    words.truncate(room, overflow="ellipsis")
     hang(console, "    ", words)
     console.print()
 
@@ -110,7 +116,7 @@ def _marked(text: str, highlights: list[tuple[int, int]], style: str) -> "Text":
 
     shown, upto = Text(style=style), 0
     for start, end in [*highlights, (len(text), len(text))]:
-        for part, look in ((text[upto:start], ""), (text[start:end], "bold yellow")):
+        for part, look in ((text[upto:start], ""), (text[start:end], FOUND)):
             said = line(part)
             before = " " if part[:1].isspace() and shown.plain else ""
             after = " " if part[-1:].isspace() and said else ""
