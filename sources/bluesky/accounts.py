@@ -38,6 +38,7 @@ log = logging.getLogger("earshot.bluesky")
 XRPC = "/xrpc"
 MOST_LISTED = 25
 AT_ONCE = 20
+KEPT = ("floor", "status", "told", "name", "taken_by", "deep", "compared")  # of what was committed, with --full, too
 DID = re.compile(r"did:(plc:[a-z2-7]{24}|web:[a-zA-Z0-9._%-]+)")
 HANDLE = re.compile(r"(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 GONE = {
@@ -168,11 +169,21 @@ async def resolve(reading: Reading, names: list[str]) -> list[Account]:
             accounts[did].looked_up += [name] if name in asked else []
             log.info("%s and %s are one account (%s); it is read once", accounts[did].name, name, did)
             continue
-        account = accounts[did] = Account(did, name, reading.raw_cursor("posts", did), found.get(did))
+        account = accounts[did] = Account(did, name, begun(reading, did), found.get(did))
         account.looked_up += [name] if name in asked else []
         _remember(account, found.get(name))
         reading.names[did] = account.handle
     return list(accounts.values())
+
+
+def begun(reading: Reading, did: str) -> object:
+    """What was committed. With --full it is forgotten how far was read: not who they are, nor since when they are
+    followed.
+    """
+    saved, known = reading.raw_cursor("posts", did), reading.saved.get("posts", {}).get(did)
+    if saved is None and isinstance(known, dict):
+        return {name: known[name] for name in KEPT if name in known}
+    return saved
 
 
 async def profiles(reading: Reading, actors: list[str]) -> list[Json]:

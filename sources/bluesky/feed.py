@@ -95,7 +95,7 @@ async def walk(ask: Ask, trail: FeedCursor, plan: Plan) -> AsyncIterator[Changes
     now = head.answer.date
     if trail.head and trail.head > now.add(days=1):
         log.warning("cursor_invalid surface=posts: it lies in the future: %s; reset", trail.head)
-        async for found in walk(ask, FeedCursor(), replace(plan, is_lost=True)):
+        async for found in walk(ask, FeedCursor(floor=trail.known_since), replace(plan, is_lost=True)):
             yield found
         return
     going, after = _FeedWalk(ask, trail, plan, now, trail.newest), trail
@@ -236,7 +236,12 @@ class _FeedWalk:
         """The trail after a walk that began at the head, whole or capped."""
         now, is_whole = self.now, self.left is None
         after = replace(
-            self.trail, head=now, began=now, floor=self.trail.floor or goal, newest=self.newest, unread=self.rest(goal)
+            self.trail,
+            head=now,
+            began=now,
+            floor=min(goal, self.trail.floor or goal),
+            newest=self.newest,
+            unread=self.rest(goal),
         )
         tagged = replace(after, watermark=now, etag=etag, top=top) if is_whole else replace(after, etag=None, top=None)
         return Changes([], self.pages, tagged)

@@ -15,14 +15,14 @@ from datetime import timedelta
 
 from pendulum import DateTime
 
-from sources.bluesky.accounts import AT_ONCE, Account, names_in, profiles, resolve, shaped, why_away
+from sources.bluesky.accounts import AT_ONCE, Account, begun, names_in, profiles, resolve, shaped, why_away
 from sources.bluesky.deep import compare
 from sources.bluesky.embeds import inner
 from sources.bluesky.feed import Ask, Page, page_of, walk
 from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, rechecks, retries
 from sources.bluesky.tables import FILLS, TABLES
 from sources.bluesky.told import Told
-from sources.bluesky.trail import FeedCursor, Plan, load
+from sources.bluesky.trail import FeedCursor, Plan, earliest, load
 from sources.core.config import ConfigError, check_address
 from sources.core.cursor import BadCursor, differs
 from sources.core.http.client import Failure, TooLarge
@@ -108,7 +108,7 @@ class Bluesky:
         """The accounts to be polled. Who was found before in this reading goes on from what it has landed since."""
         if self._found_for is reading:
             for account in self._polled:
-                account.saved = reading.raw_cursor("posts", account.did)
+                account.saved = begun(reading, account.did)
             return self._polled
         self._found_for, self._polled = reading, await resolve(reading, self.scopes())
         self.accounts = {account.did: account for account in self._polled}
@@ -277,7 +277,7 @@ def known_trail(account: Account) -> tuple[FeedCursor, bool]:
         return load(account.saved), False
     except BadCursor as error:
         log.warning("cursor_invalid surface=posts scope=%s: %s; reset", account.handle, error)
-        return FeedCursor(), True
+        return FeedCursor(floor=earliest(account.instant("floor"), account.instant("newest"))), True
 
 
 def deep_due(account: Account, now: DateTime) -> bool:

@@ -61,6 +61,11 @@ class FeedCursor:
     etag: str | None = None  # of the head page
     top: Top | None = None
 
+    @property
+    def known_since(self) -> DateTime | None:
+        """The floor; a wrong clock may have set it ahead of all that was held then."""
+        return earliest(self.floor, self.newest)
+
     def json(self) -> Json:
         moments = {name: getattr(self, name) for name in MOMENTS}
         return {
@@ -86,10 +91,16 @@ class Plan:
 
     def goal(self, trail: FeedCursor, now: DateTime) -> DateTime:
         if trail.head is None:
-            return now - (self.backfill if self.is_lost else self.lookback)
+            if self.is_lost:  # what lies between is the deep sweep's
+                return now - self.backfill
+            return min(now - self.lookback, trail.floor or now)  # with --full all since they are followed
         if trail.unread or trail.watermark is None:
             return trail.head - JOIN
         return trail.watermark - self.overlap
+
+
+def earliest(*moments: DateTime | None) -> DateTime | None:
+    return min(filter(None, moments), default=None)
 
 
 def load(saved: object) -> FeedCursor:

@@ -119,13 +119,15 @@ async def follow(
         return
     if first.answer.not_modified:  # the page is as it was, but another has appeared behind it: ETags do not cover Link
         first = await beginning(ask, asked, size)
-    shown = set[str]()
+    shown, until = set[str](), None
     async for page in walk(ask, sight, since=asked, seeks=seeks, size=size, first=first):
         pages += 1
         shown.update(str(s.id) for s in page.sightings)
         fresh = page.items if reread else _differences(page, cursor)
         rivals = _rivals(page, cursor)
-        cursor = _advance(cursor, page, overlap)
+        cursor = _advance(cursor, page, overlap, until)
+        if until is None and any(s.moment and s.moment > page.answer.date for s in page.sightings):
+            until = page.answer.date  # pages behind rows of the future do not show what is said from now on
         if fresh:
             told = replace(cursor, etag=None, complete=False) if seeks else told
             yield Changes(fresh, told, page.answer.date, rivals)
@@ -174,12 +176,12 @@ def _rivals(page: Page, cursor: Cursor) -> frozenset[str]:
     return frozenset(str(s.id) for s, seen in known if seen and seen[0] == s.moment and seen[1] != s.version)
 
 
-def _advance(cursor: Cursor, page: Page, overlap: timedelta) -> Cursor:
-    """Moves to the newest row less the overlap, never back, never past the server's own clock."""
+def _advance(cursor: Cursor, page: Page, overlap: timedelta, until: DateTime | None = None) -> Cursor:
+    """Moves to the newest row less the overlap, never back, never past the server's own clock (or `until`)."""
     placed = [(str(s.id), (s.moment, s.version)) for s in page.sightings if s.moment]
     if not placed:
         return cursor
-    newest = min(max(moment for _, (moment, _) in placed), page.answer.date)
+    newest = min(max(moment for _, (moment, _) in placed), page.answer.date, until or page.answer.date)
     newest = max(newest, cursor.newest or newest)
     since = max(newest - overlap, cursor.since or newest - overlap)
     window = {id_: seen for id_, seen in (cursor.window | dict(placed)).items() if seen[0] >= since}

@@ -50,14 +50,14 @@ judged AS (
         s.surface IS NOT NULL AND g.id IS NULL AND ($floor IS NULL OR p.updated_at >= $floor) AS is_missing,
         t.synced_for_updated_at AS synced_for, t.shown,
         u.is_due IS TRUE OR coalesce($full
-            OR coalesce(t.read_for_updated_at, t.synced_for_updated_at) < p.updated_at OR NOT t.is_settled
+            OR coalesce(t.read_for_updated_at, t.synced_for_updated_at) <> p.updated_at OR NOT t.is_settled
             OR t.user_notes_count IS DISTINCT FROM p.user_notes_count OR t.head_sha IS DISTINCT FROM p.head_sha
             OR (coalesce(t.synced_for_updated_at < p.updated_at, true) AND u.is_due IS NULL)
             OR (s.surface IS NOT NULL AND p.state = 'opened'), true) AS threads_due,
-        $events AND coalesce($full OR e.synced_for_updated_at < p.updated_at OR NOT e.is_settled, true) AS events_due,
+        $events AND coalesce($full OR e.synced_for_updated_at <> p.updated_at OR NOT e.is_settled, true) AS events_due,
         $closes AND p.kind = 'merge_request'
-            AND coalesce($full OR c.synced_for_updated_at < p.updated_at OR NOT c.is_settled, true) AS closes_due,
-        $diffs AND p.kind = 'merge_request' AND coalesce($full OR f.synced_for_updated_at < p.updated_at
+            AND coalesce($full OR c.synced_for_updated_at <> p.updated_at OR NOT c.is_settled, true) AS closes_due,
+        $diffs AND p.kind = 'merge_request' AND coalesce($full OR f.synced_for_updated_at <> p.updated_at
             OR NOT f.is_settled OR f.head_sha IS DISTINCT FROM p.head_sha, true) AS diffs_due
     FROM parents AS p
     LEFT JOIN gitlab.deletions AS d

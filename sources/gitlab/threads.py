@@ -60,8 +60,10 @@ def is_settled(read_at: DateTime, updated_at: DateTime, settle_time: timedelta) 
 
 
 def is_due(synced_for: DateTime | None, updated_at: DateTime, settled: bool, same_count: bool, same_sha: bool) -> bool:
-    """The rule that DUE states in SQL: never read, read for an earlier time, not settled, or told otherwise."""
-    return synced_for is None or synced_for < updated_at or not settled or not (same_count and same_sha)
+    """The rule that DUE states in SQL: never read, read for another time, not settled, or told otherwise. A later one
+    was told by a clock that was ahead, and is the future no more.
+    """
+    return synced_for is None or synced_for != updated_at or not settled or not (same_count and same_sha)
 
 
 @dataclass(frozen=True)

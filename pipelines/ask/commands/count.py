@@ -57,7 +57,7 @@ def issues(**asked: Any) -> Answer:
 @options(*PLACES)
 @answering
 def discussions(noun: str | None, **asked: Any) -> Answer:
-    """Discussions by whether they are resolved; a lone comment is one."""
+    """Discussions and lone comments, by whether resolved."""
     where, name = _about(noun, asked, "Discussions")
     with published() as warehouse:
         total = warehouse.row(
