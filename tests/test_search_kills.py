@@ -35,7 +35,7 @@ KILLS = [
     (*s, targets)
     for n, s in enumerate(STAGES)
     for targets in ([], SURGICAL)
-    if LONG or n % 3 == 0 or (not targets and n % 2)
+    if LONG or n % 6 == 0 or (not targets and n % 3 == 0)
 ]
 
 

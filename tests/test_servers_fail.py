@@ -27,7 +27,7 @@ pytestmark = pytest.mark.ci
 RUN = Path(__file__).parent.parent / "pipelines" / "run.py"
 SEEN = ("feedback.events", "feedback.comments", "feedback.threads", "feedback.documents")
 MEGABYTE = 2**20
-SHORT = [("postgres", "as it loads"), ("postgres", "before the commit")]  # EARSHOT_LONG=1: a lake, and at every moment
+SHORT = [("postgres", "as it loads")]  # EARSHOT_LONG=1: a lake, and at every moment
 
 
 @pytest.fixture(scope="module")

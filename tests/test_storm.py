@@ -11,7 +11,7 @@ from tests.storm.round import Round
 @pytest.mark.ci
 def test_a_storm_in_memory_ends_with_everything_right(tmp_path: Path) -> None:
     """Operations before and amid runs, faults, shut places, records that nobody can read, wrong clocks."""
-    played = Round(draw("short", runs=4, density=0.2), tmp_path, in_memory=True)
+    played = Round(draw("short", runs=2, density=0.2), tmp_path, in_memory=True)
     assert played.play() == []
     assert played.tally.exits["0"] >= 4
 
