@@ -4,47 +4,48 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import pendulum
 import pytest
 
 from pipelines.demo.bluesky.world import BlueskyWorld
 from pipelines.demo.gitlab.project import Project
 from pipelines.demo.gitlab.world import GitLabWorld
 from tests.in_memory import in_memory
+from tests.small_gitlab import NOW, project, world
+from tests.small_gitlab import placed_gitlab as gitlab
 from tests.synced import BlueskyDesk, GitLabDesk, bluesky_desk
-from tests.test_gitlab import base, project, read, small, world
 
-__all__ = ["base", "project", "read", "small", "world"]
+__all__ = ["gitlab", "project", "world"]
 
-NOW, MAYA = pendulum.datetime(2026, 3, 1, 12), "maya.example"
+MAYA = "maya.example"
+FEW = {"initial_lookback_hours": 24.0, "posts_per_page": 5}
 
 
 def test_what_was_read_for_a_time_of_the_future_is_due_when_it_is_told_earlier(
-    read: GitLabDesk, project: Project, world: GitLabWorld
+    gitlab: GitLabDesk, project: Project, world: GitLabWorld
 ) -> None:
     """It is settled for a time that it does not bear any more, and no count tells of a title or a label."""
     change = next(iter(project.merge_requests.values()))
     world.advance(3600)
     project.close(change, "maya")
     world.advance(300)
-    read.run()
+    gitlab.run()
     world.now -= timedelta(seconds=3600)
     world.advance(60)
     project.edit(change, "maya", title="Renamed")
     project.label(change, "maya", add=("late",))
     world.advance(300)
-    assert read.run().exit_code == 0
-    read.judge()
-    assert read.sql("SELECT 1 FROM gitlab.resource_events__labels WHERE label = 'late'")
+    assert gitlab.run().exit_code == 0
+    gitlab.judge()
+    assert gitlab.sql("SELECT 1 FROM gitlab.resource_events__labels WHERE label = 'late'")
     world.advance(300)
     for _ in range(2):
         world.advance(300)
-        assert read.run().exit_code == 0
-    assert len(read.app.log) <= 3, "and then it is settled again"
+        assert gitlab.run().exit_code == 0
+    assert len(gitlab.app.log) <= 3, "and then it is settled again"
 
 
 def test_what_is_said_between_two_pages_of_the_future_is_not_lost(
-    read: GitLabDesk, project: Project, world: GitLabWorld
+    gitlab: GitLabDesk, project: Project, world: GitLabWorld
 ) -> None:
     """The page behind rows of the future is asked from there: its clock vouches for nothing that is said now."""
     old, asked = next(iter(project.issues.values())), list[str]()
@@ -53,7 +54,7 @@ def test_what_is_said_between_two_pages_of_the_future_is_not_lost(
         project.open_issue("benji", f"Future {n}", "")
         world.advance(1)
     world.now -= timedelta(days=5)
-    app: Any = read.app
+    app: Any = gitlab.app
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         asked.extend([scope["path"]] * scope["path"].endswith("/issues"))
@@ -63,12 +64,12 @@ def test_what_is_said_between_two_pages_of_the_future_is_not_lost(
             world.advance(200)
         await app(scope, receive, send)
 
-    slow.log, read.app = app.log, slow  # type: ignore[attr-defined, assignment]
+    slow.log, gitlab.app = app.log, slow  # type: ignore[attr-defined, assignment]
     quick = {"fetch_resource_events": False}
-    assert read.run(config=quick).exit_code == 0
+    assert gitlab.run(config=quick).exit_code == 0
     world.advance(300)
-    read.run(config=quick)
-    read.judge()
+    gitlab.run(config=quick)
+    gitlab.judge()
     assert old.title == "Meanwhile"
 
 
@@ -85,9 +86,6 @@ def followed(tmp_path: Path, sky: BlueskyWorld) -> BlueskyDesk:
     desk = in_memory(bluesky_desk(tmp_path / "data", sky, MAYA))
     assert desk.run(FEW).exit_code == 0
     return desk
-
-
-FEW = {"initial_lookback_hours": 24.0, "posts_per_page": 5}
 
 
 @pytest.mark.parametrize("ahead", [0, 5])

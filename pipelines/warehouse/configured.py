@@ -9,7 +9,7 @@ from pipelines.settings import EarshotConfig, HttpSource, checked, configured, d
 from pipelines.sync.shards import Shard
 from pipelines.warehouse.choice import DEFAULT, destination
 from pipelines.warehouse.data_dir import DataDir
-from pipelines.warehouse.files import DEMO_RUN
+from pipelines.warehouse.files import Files
 from sources.core.config import ConfigError, Settings, read_settings, section
 
 if TYPE_CHECKING:
@@ -37,14 +37,14 @@ def home_of(
     where = destination(named or (DEFAULT if demo else config.destination), settings, folder)
     if not part.is_all and not where.is_shared:
         raise ConfigError(f"--shard {part}: several runners need a destination that they share: postgres, ducklake")
-    if demo and not (data / DEMO_RUN).exists():
+    if demo and not Files(data).is_demo:
         data = data / "demo"
     return DataDir(checked(data if part.is_all else data / "shards" / part.suffix.strip("_")), where, part)
 
 
 def real(home: DataDir) -> DataDir:
     """Whose sources are read must be the world's: the demo's are told by names that others may bear."""
-    if (home.path / DEMO_RUN).exists():
+    if home.is_demo:
         raise ConfigError(
             f"{home.path} holds the demo's invented words: nothing real is read into it or compared with it;"
             " unset EARSHOT_DATA or name another directory (`earshot sync --demo` goes on with the demo)"
@@ -54,7 +54,7 @@ def real(home: DataDir) -> DataDir:
 
 def connected(home: DataDir, source: str) -> "HttpSource | DemoSource":
     """The source as it is configured here, to be asked again or answered; of a demo, the demo's."""
-    if (home.path / DEMO_RUN).exists():
+    if home.is_demo:
         from pipelines.demo import of_last_run
 
         return of_last_run(home.path, source)

@@ -30,6 +30,10 @@ class Files:
     path: Path
 
     @property
+    def is_demo(self) -> bool:
+        return (self.path / DEMO_RUN).exists()
+
+    @property
     def warehouse(self) -> Path:
         return self.path / "warehouse.duckdb"
 

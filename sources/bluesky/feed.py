@@ -34,7 +34,7 @@ from functools import cached_property
 from pendulum import DateTime
 
 from sources.bluesky.rows import feed_item, said_at, sight
-from sources.bluesky.trail import FeedCursor, Plan, Stretch, Top, few
+from sources.bluesky.trail import FeedCursor, Plan, Stretch, Top, anew, few
 from sources.core.http.client import Answer, Failure
 from sources.core.values import Json, Unreadable, fingerprint, instant
 
@@ -95,7 +95,7 @@ async def walk(ask: Ask, trail: FeedCursor, plan: Plan) -> AsyncIterator[Changes
     now = head.answer.date
     if trail.head and trail.head > now.add(days=1):
         log.warning("cursor_invalid surface=posts: it lies in the future: %s; reset", trail.head)
-        async for found in walk(ask, FeedCursor(floor=trail.known_since), replace(plan, is_lost=True)):
+        async for found in walk(ask, anew(trail.floor, trail.newest), replace(plan, is_lost=True)):
             yield found
         return
     going, after = _FeedWalk(ask, trail, plan, now, trail.newest), trail
@@ -234,15 +234,8 @@ class _FeedWalk:
 
     def through(self, goal: DateTime, etag: str | None, top: Top) -> Changes:
         """The trail after a walk that began at the head, whole or capped."""
-        now, is_whole = self.now, self.left is None
-        after = replace(
-            self.trail,
-            head=now,
-            began=now,
-            floor=min(goal, self.trail.floor or goal),
-            newest=self.newest,
-            unread=self.rest(goal),
-        )
+        now, is_whole, floor = self.now, self.left is None, min(goal, self.trail.floor or goal)
+        after = replace(self.trail, head=now, began=now, floor=floor, newest=self.newest, unread=self.rest(goal))
         tagged = replace(after, watermark=now, etag=etag, top=top) if is_whole else replace(after, etag=None, top=None)
         return Changes([], self.pages, tagged)
 

@@ -22,7 +22,7 @@ from sources.bluesky.feed import Ask, Page, page_of, walk
 from sources.bluesky.recheck import LOOKED_AT, SUSPECTS, rechecks, retries
 from sources.bluesky.tables import FILLS, TABLES
 from sources.bluesky.told import Told
-from sources.bluesky.trail import FeedCursor, Plan, earliest, load
+from sources.bluesky.trail import FeedCursor, Plan, anew, load
 from sources.core.config import ConfigError, check_address
 from sources.core.cursor import BadCursor, differs
 from sources.core.http.client import Failure, TooLarge
@@ -277,7 +277,7 @@ def known_trail(account: Account) -> tuple[FeedCursor, bool]:
         return load(account.saved), False
     except BadCursor as error:
         log.warning("cursor_invalid surface=posts scope=%s: %s; reset", account.handle, error)
-        return FeedCursor(floor=earliest(account.instant("floor"), account.instant("newest"))), True
+        return anew(account.instant("floor"), account.instant("newest")), True
 
 
 def deep_due(account: Account, now: DateTime) -> bool:

@@ -15,7 +15,7 @@ from pendulum import DateTime
 from sources.core.cursor import BadCursor
 from sources.core.values import Json, Unreadable, instant, maybe, text
 
-__all__ = ["FeedCursor", "Plan", "Stretch", "Top", "few", "load"]
+__all__ = ["FeedCursor", "Plan", "Stretch", "Top", "anew", "few", "load"]
 
 JOIN = timedelta(seconds=5)  # servers' clocks differ a little; the walk that follows a joined one finds the rest
 MOST_UNREAD = 20  # stretches; beyond that the two newest are one, and what lies between them is read again
@@ -61,11 +61,6 @@ class FeedCursor:
     etag: str | None = None  # of the head page
     top: Top | None = None
 
-    @property
-    def known_since(self) -> DateTime | None:
-        """The floor; a wrong clock may have set it ahead of all that was held then."""
-        return earliest(self.floor, self.newest)
-
     def json(self) -> Json:
         moments = {name: getattr(self, name) for name in MOMENTS}
         return {
@@ -99,8 +94,11 @@ class Plan:
         return trail.watermark - self.overlap
 
 
-def earliest(*moments: DateTime | None) -> DateTime | None:
-    return min(filter(None, moments), default=None)
+def anew(floor: DateTime | None, newest: DateTime | None) -> FeedCursor:
+    """Of one that cannot be believed: since when it is followed. A wrong clock may have set that ahead of all that was
+    held.
+    """
+    return FeedCursor(floor=min(filter(None, (floor, newest)), default=None))
 
 
 def load(saved: object) -> FeedCursor:

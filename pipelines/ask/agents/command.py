@@ -59,11 +59,10 @@ def _sdk() -> bool:
 def _may_write() -> bool:
     from pipelines.settings import configured, load
     from pipelines.warehouse.configured import its_home
-    from pipelines.warehouse.files import DEMO_RUN
     from sources.core.config import ConfigError
 
     try:
-        if (its_home(Path.cwd()).path / DEMO_RUN).exists():
+        if its_home(Path.cwd()).is_demo:
             return True
         sources = [each.source for each in configured(*load(Path.cwd()))]
     except ConfigError as error:

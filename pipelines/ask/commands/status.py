@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pipelines.ask.format.answer import FAILED, Answer, answering
-from pipelines.ask.format.shown import WIDE, counted, hang, line, styled, table
+from pipelines.ask.format.shown import WIDE, Column, counted, hang, line, styled, table
 from pipelines.ask.query.control import Control, Held, read_control, read_held
 from pipelines.ask.query.health import Trouble, expected, judge, moment, slo_seconds
 from pipelines.ask.query.published import Row, home
 from pipelines.ask.query.times import ago, ago_short, instant, length, period
 from pipelines.warehouse.configured import its_config
-from pipelines.warehouse.files import DEMO_RUN
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +65,7 @@ def status(check: bool, interval: int | None, prometheus: bool, verbose: bool) -
         _verdict(console, control, held, troubles)
         _runs(console, control)
         _cursors(console, control, held, is_whole=verbose)
-        _health(console, control, held, interval, is_demo=(place.path / DEMO_RUN).exists())
+        _health(console, control, held, interval, is_demo=place.is_demo)
 
     return Answer(data, show, exit_code=exit_code)
 
@@ -89,10 +88,8 @@ def _runs(console: "Console", control: Control) -> None:
     if not control.runs:
         console.print("  none yet: run `earshot sync`")
         return
-    columns = ["  run", "", "mode", "started", "", "took", "requests", "new rows"]
-    rows = [_run(row, short=console.width < WIDE) for row in control.runs]
-    taken = sum(max(map(len, cells)) + 2 for cells in zip(columns, *(row[:-1] for row in rows), strict=True))
-    console.print(table([*columns, ("", {"max_width": max(console.width - taken, 1)})], rows))  # what is long yields
+    columns: list[Column] = ["  run", "", "mode", "started", "", "took", "requests", "new rows", ("", {"ratio": 1})]
+    console.print(table(columns, (_run(row, short=console.width < WIDE) for row in control.runs)))
 
 
 def _run(row: Row, *, short: bool) -> list[Any]:

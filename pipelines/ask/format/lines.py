@@ -1,12 +1,12 @@
 """What one line of a list shows. Where it gets narrow, what can be done without gives way first."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pipelines.ask.format.page import place
-from pipelines.ask.format.shown import WIDE, at, first_words, line, styled, table
+from pipelines.ask.format.shown import WIDE, Column, at, first_words, line, styled, table
 from pipelines.ask.query.published import Row
 from pipelines.ask.query.times import ago, ago_short
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["commands", "diff_notes", "events", "parents", "posts", "threads"]
 
-Column = str | tuple[str, dict[str, Any]]
 _DRAFT = re.compile(r"^\s*(\[?(draft|wip)\]?:?|\(draft\))\s+", re.I)  # the prefix says it already
 
 
@@ -24,7 +23,7 @@ def parents(console: "Console", rows: Sequence[Row]) -> None:
     changes = any(row["source_branch"] for row in rows)
     more = [] if changes and console.width < WIDE else [_narrow(console, "branches" if changes else "labels", 14)]
     columns: list[Column] = ["", ("title", {"ratio": 1, "min_width": 16}), "state", _people(console), *more, "updated"]
-    _print(console, columns, (_parent(console, row, changes, bool(more)) for row in rows))
+    console.print(table(columns, (_parent(console, row, changes, bool(more)) for row in rows)))
 
 
 def _parent(console: "Console", row: Row, changes: bool, has_more: bool) -> Sequence[Any]:
@@ -37,22 +36,14 @@ def _parent(console: "Console", row: Row, changes: bool, has_more: bool) -> Sequ
 def threads(console: "Console", rows: Sequence[Row]) -> None:
     words = ("what was said last", {"ratio": 1, "min_width": 20})
     turn, where = _narrow(console, "turn", 9), _narrow(console, "", 16)
-    _print(
-        console,
-        ["", where, words, _narrow(console, "by", 10), "n", turn, "last"],
-        (
-            (
-                row["reference"],
-                row["place"],
-                first_words(row["last_words"]),
-                at(row["last_author"]),
-                f"{row['comment_count']:,}",
-                "resolved" if row["is_resolved"] else line(row["waiting_on"]),
-                _when(console, row["last_at"]),
-            )
-            for row in rows
-        ),
-    )
+    columns: list[Column] = ["", where, words, _narrow(console, "by", 10), "n", turn, "last"]
+    console.print(table(columns, (_thread(console, row) for row in rows)))
+
+
+def _thread(console: "Console", row: Row) -> Sequence[Any]:
+    said, n, when = first_words(row["last_words"]), f"{row['comment_count']:,}", _when(console, row["last_at"])
+    turn = "resolved" if row["is_resolved"] else line(row["waiting_on"])
+    return row["reference"], row["place"], said, at(row["last_author"]), n, turn, when
 
 
 def diff_notes(console: "Console", rows: Sequence[Row]) -> None:
@@ -70,11 +61,8 @@ def diff_notes(console: "Console", rows: Sequence[Row]) -> None:
 
 
 def posts(console: "Console", rows: Sequence[Row]) -> None:
-    _print(
-        console,
-        ["", _people(console), "kind", ("words", {"ratio": 1, "min_width": 20}), "said"],
-        (_post(console, row) for row in rows),
-    )
+    columns: list[Column] = ["", _people(console), "kind", ("words", {"ratio": 1, "min_width": 20}), "said"]
+    console.print(table(columns, (_post(console, row) for row in rows)))
 
 
 def _post(console: "Console", row: Row) -> Sequence[Any]:
@@ -121,9 +109,3 @@ def _narrow(console: "Console", name: str, width: int) -> tuple[str, dict[str, A
 
 def _when(console: "Console", moment: datetime) -> str:
     return ago(moment) if console.width >= WIDE else ago_short(moment)
-
-
-def _print(console: "Console", columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> None:
-    shown = table(columns, rows)
-    shown.expand = True
-    console.print(shown)

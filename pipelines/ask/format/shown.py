@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-__all__ = ["NOUNS", "WIDE", "at", "counted", "first_words", "hang", "headline", "line", "styled", "table"]
+__all__ = ["NOUNS", "WIDE", "Column", "at", "counted", "first_words", "hang", "headline", "line", "styled", "table"]
+
+Column = str | tuple[str, dict[str, Any]]
 
 NOUNS = {  # what people type → what the models call it, one, many
     "mr": ("merge_request", "Merge Request", "Merge Requests"),
@@ -57,14 +59,17 @@ def styled(word: str | None) -> "Text":
     return Text(line(word), style=STYLES.get(word or "", ""))
 
 
-def table(columns: Iterable[str | tuple[str, dict[str, Any]]], rows: Iterable[Sequence[Any]]) -> "Table":
-    """No box: rows that can be cut out and piped. Cells are cut with an ellipsis, never wrapped."""
+def table(columns: Iterable[Column], rows: Iterable[Sequence[Any]]) -> "Table":
+    """No box: rows that can be cut out and piped. Cells are cut with an ellipsis, never wrapped; of a column with a
+    `ratio` before others.
+    """
     from rich.table import Table
 
     found = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim", show_header=True)
     for column in columns:
         name, options = (column, {}) if isinstance(column, str) else column
         found.add_column(name, **{"no_wrap": True, "overflow": "ellipsis", **options})
+        found.expand = found.expand or "ratio" in options
     for row in rows:
         found.add_row(*row)
     return found

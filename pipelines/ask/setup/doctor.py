@@ -10,7 +10,6 @@ from pipelines.ask.format.shown import counted
 from pipelines.ask.setup.checks.findings import Finding, is_wrong, show, worst_first, wrong
 from pipelines.settings import HttpSource, load, source_of
 from pipelines.warehouse.configured import home_of
-from pipelines.warehouse.files import DEMO_RUN
 from sources.core.config import ConfigError
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def _findings(folder: Path) -> list[Finding]:
     except ConfigError as error:
         return [wrong("settings", str(error), WHERE)]
     found = look(home, folder / ".dlt" / "secrets.toml")
-    if (home.path / DEMO_RUN).exists():
+    if home.is_demo:
         return [*found, Finding("note", "data directory", "holds the demo's invented words", "unset EARSHOT_DATA")]
     return [*found, *_services(folder)]
 

@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 
 from pipelines.warehouse.data_dir import DataDir
-from pipelines.warehouse.files import DEMO_RUN
 
 __all__ = ["Ended", "refreshed"]
 
@@ -28,7 +27,7 @@ def refreshed(home: DataDir, targets: Mapping[str, Sequence[int]], project: str 
     """Reads the targets anew; of a demo's directory, in the demo. Out of time it is told to end, and ends cleanly."""
     words = [f"--{kind}={number}" for kind, numbers in targets.items() for number in numbers]
     words += [f"--project={project}"] if project else []
-    words += ["--demo"] if (home.path / DEMO_RUN).exists() else []
+    words += ["--demo"] if home.is_demo else []
     command = [sys.executable, "-P", "-m", "pipelines.cli", "sync", "--json", *words]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
